@@ -101,7 +101,7 @@ Session::Impl::Impl(const SessionOptions& options)
       tx_(options.send_buffer_bytes),
       waiting_(options.gap_buffer_bytes),
       bridge_(bridge_options(options), *this) {
-  in_session_time_.store(!options_.times.limited(), std::memory_order_relaxed);
+  show_session_time(base_.realtime_ns);
   utc_.at(base_.realtime_ns);  // the first use of gmtime_r reads the zone settings: not later
 }
 
@@ -195,6 +195,7 @@ void Session::Impl::store_reset() {
     reset_untold_ = true;
   const std::int64_t began = store_.began_ns();
   store_.reset();
+  sender_clock_.forget();
   store_.set_began_ns(began);
   forget_gaps();
 }
@@ -254,12 +255,12 @@ void Session::set_mirror(SessionMirror* mirror) noexcept { impl_->set_mirror(mir
 void Session::set_text_sink(TextSink* sink) noexcept { impl_->set_text_sink(sink); }
 bool Session::adopt_message(std::uint32_t seq, std::string_view message,
                             const SessionNumbers& numbers) noexcept {
-  return impl_->store().adopt(seq, message, numbers);
+  return impl_->adopt_message(seq, message, numbers);
 }
 void Session::adopt_numbers(const SessionNumbers& numbers) noexcept {
-  impl_->store().adopt(numbers);
+  impl_->adopt_numbers(numbers);
 }
-void Session::adopt_reset() noexcept { impl_->store().reset(); }
+void Session::adopt_reset() noexcept { impl_->adopt_reset(); }
 std::int64_t Session::began_ns() const noexcept { return impl_->store().began_ns(); }
 std::string_view Session::stored(std::uint32_t seq) const noexcept {
   return impl_->store().get(seq);

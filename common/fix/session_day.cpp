@@ -17,7 +17,38 @@ void Session::Impl::watch_day() noexcept {
   const std::int64_t now = base_.realtime_ns;
   if (store_.began_ns() != 0 && !options_.times.same_session(store_.began_ns(), now)) end_day();
   if (store_.began_ns() == 0 && options_.times.is_open(now)) store_.set_began_ns(now);
-  in_session_time_.store(store_.began_ns() != 0 && !day_ends_, std::memory_order_relaxed);
+  show_session_time(now);
+}
+
+// Also of a session that is not polled yet, and of a standby's, which is not: who takes over
+// connects at once.
+void Session::Impl::show_session_time(std::int64_t now_ns) noexcept {
+  const bool open =
+      !options_.times.limited() || (store_.began_ns() != 0 && !day_ends_ &&
+                                    options_.times.same_session(store_.began_ns(), now_ns));
+  in_session_time_.store(open, std::memory_order_relaxed);
+}
+
+bool Session::Impl::adopt_message(std::uint32_t seq, std::string_view message,
+                                  const SessionNumbers& numbers) noexcept {
+  const bool fits = store_.adopt(seq, message, numbers);
+  Fields fields;
+  (void)fields.scan(message);
+  const std::int64_t now = clock::realtime_ns();
+  if (std::int64_t sent = 0; parse_utc(fields.get(52), sent)) sender_clock_.see(seq, sent, now);
+  show_session_time(now);
+  return fits;
+}
+
+void Session::Impl::adopt_numbers(const SessionNumbers& numbers) noexcept {
+  store_.adopt(numbers);
+  show_session_time(clock::realtime_ns());
+}
+
+void Session::Impl::adopt_reset() noexcept {
+  store_.reset();
+  sender_clock_.forget();
+  show_session_time(clock::realtime_ns());
 }
 
 // Whoever is logged on is logged out first; then the numbers begin anew, already before the next
@@ -55,6 +86,7 @@ void Session::Impl::begin_numbers_anew() noexcept {
       unsent.emplace_back(message);
   }
   store_.reset();
+  sender_clock_.forget();
   forget_gaps();
   logons_repeated_ = 0;
   stored_from_ = unsent.empty() ? 0 : 1;

@@ -158,7 +158,8 @@ void Session::Impl::resend_next() noexcept {
   (void)fields.scan(message);
   if (message.empty()) counters_.forgotten.add();
   const bool fresh = at >= fresh_from_;
-  if (message.empty() || detail::is_admin(fields.msg_type()) || (!fresh && !may_resend(fields))) {
+  if (message.empty() || detail::is_admin(fields.msg_type()) ||
+      (!fresh && !may_resend(at, fields))) {
     if (fill_from_ == 0) fill_from_ = at;
   } else {
     fill_gap();
@@ -184,15 +185,16 @@ void Session::Impl::fill_gap() noexcept {
   fill_from_ = 0;
 }
 
-bool Session::Impl::may_resend(const Fields& fields) noexcept {
+bool Session::Impl::may_resend(std::uint32_t seq, const Fields& fields) noexcept {
   if (options_.role == SessionRole::kAcceptor) return true;
   Resend resend;
   resend.msg_type = fields.msg_type();
   (void)parse_id(fields.get(11), resend.cl_ord_id);
   std::int64_t sent_ns = 0;
   // Without a time it is as old as can be.
-  resend.age_ns = parse_utc(fields.get(52), sent_ns) ? clock::realtime_ns() - sent_ns
-                                                     : std::numeric_limits<std::int64_t>::max();
+  resend.age_ns = parse_utc(fields.get(52), sent_ns)
+                      ? sender_clock_.age_ns(seq, sent_ns, clock::realtime_ns())
+                      : std::numeric_limits<std::int64_t>::max();
   return handler_ != nullptr && handler_->may_resend(resend);
 }
 

@@ -15,6 +15,7 @@
 #include "common/fix/detail/long_message.hpp"
 #include "common/fix/detail/message_store.hpp"
 #include "common/fix/detail/quickfix_bridge.hpp"
+#include "common/fix/detail/sender_clock.hpp"
 #include "common/fix/session.hpp"
 
 namespace tickpath::fix {
@@ -65,6 +66,10 @@ class Session::Impl final : public detail::BridgeHooks {
   Version version() const noexcept { return options_.version; }
   bool wants_write() const noexcept { return pending_bytes() != 0; }
   detail::MessageStore& store() noexcept { return store_; }
+  bool adopt_message(std::uint32_t seq, std::string_view message,
+                     const SessionNumbers& numbers) noexcept;
+  void adopt_numbers(const SessionNumbers& numbers) noexcept;
+  void adopt_reset() noexcept;
   void set_mirror(SessionMirror* mirror) noexcept {
     mirror_ = mirror;
     store_.set_mirror(mirror);
@@ -134,13 +139,14 @@ class Session::Impl final : public detail::BridgeHooks {
   void resend_next() noexcept;
   void resend(std::string_view message) noexcept;
   void fill_gap() noexcept;
-  bool may_resend(const Fields& fields) noexcept;
+  bool may_resend(std::uint32_t seq, const Fields& fields) noexcept;
   bool has_room_beside_resend() const noexcept;
   void forget_gaps() noexcept;
   void withdraw_logon() noexcept;
 
   // session_day.cpp
   void watch_day() noexcept;
+  void show_session_time(std::int64_t now_ns) noexcept;
   void end_day() noexcept;
   void begin_numbers_anew() noexcept;
 
@@ -201,6 +207,8 @@ class Session::Impl final : public detail::BridgeHooks {
   bool logout_untold_ = false;   // a logout happened outside poll()
   bool broken_ = false;          // the kernel reported an error while sending
   bool logout_pending_ = false;  // as QuickFIX said last
+
+  detail::SenderClock sender_clock_;  // of a former leader, whose messages stand in the store
 
   detail::LongMessage long_;
   detail::GapBuffer waiting_;

@@ -185,6 +185,27 @@ TEST_F(SessionDayTest, AnAcceptorAnswersALogonOutsideOfItsTimeByALogoutWithAText
   EXPECT_FALSE(venue_->behind_gap());
 }
 
+// Who takes over connects before its session is polled.
+TEST_F(SessionDayTest, AStandbyIsInTheSessionTimeOfTheSessionThatItFollows) {
+  set_time(0, 9);
+  SessionOptions of_standby = options(SessionRole::kInitiator, times_);
+  of_standby.store_path = folder_ / "standby";
+  Session standby(of_standby);
+  EXPECT_FALSE(standby.in_session_time());
+  standby.adopt_numbers({4, 3, client_->began_ns()});
+  EXPECT_TRUE(standby.in_session_time());
+  set_time(0, 18);
+  standby.adopt_numbers({5, 3, client_->began_ns()});
+  EXPECT_FALSE(standby.in_session_time());
+}
+
+TEST_F(SessionDayTest, ASessionWhoseDayGoesOnIsInItBeforeItIsPolled) {
+  set_time(0, 9);
+  client_.reset();
+  client_ = std::make_unique<Session>(options(SessionRole::kInitiator, times_));
+  EXPECT_TRUE(client_->in_session_time());
+}
+
 TEST_F(SessionDayTest, AtTheEndTheLastReportsAreSentAndTheNextDayBeginsWithOne) {
   set_time(0, 9);
   ASSERT_TRUE(connect());

@@ -189,6 +189,34 @@ TEST_F(SessionTest, FillsTheGapOfAnOrderThatItsOwnerWithholdsFromAResend) {
   until([&] { return at_acceptor_.orders.size() == 3; }, "the next order");
 }
 
+// SendingTime as a host writes it whose clock is a year ahead.
+std::string a_year_ahead(std::string_view message) {
+  std::string text(message);
+  const std::size_t year = text.find("\00152=") + 4;
+  return text.replace(year, 4, std::to_string(std::stoi(text.substr(year, 4)) + 1));
+}
+
+// Both hosts of a pair have a clock, and an order is not young because these differ.
+TEST_F(SessionTest, AnOrderThatAnotherHostSentIsAsOldAsSinceItWasTakenFromThere) {
+  log_on();
+  initiator_->send(plain_order(1));  // to a socket whose reader dies before it reads
+  acceptor_.reset();
+  until([&] { return !initiator_->connected(); }, "loss");
+  SessionOptions options{.sender = "OEG", .target = "SIM", .store_messages = 64};
+  options.store_path = folder_ / "standby.store";
+  auto standby = std::make_unique<Session>(options);
+  for (std::uint32_t seq = 1; seq < initiator_->next_sender_seq(); ++seq)
+    ASSERT_TRUE(standby->adopt_message(seq, a_year_ahead(initiator_->stored(seq)),
+                                       {seq + 1, initiator_->next_target_seq(), 0}));
+  initiator_ = std::move(standby);
+  std::this_thread::sleep_for(20ms);
+  open_acceptor();
+  connect();
+  until([&] { return !at_initiator_.resends.empty(); }, "the question for the order");
+  EXPECT_GE(at_initiator_.resends[0].age_ns, 20'000'000);
+  EXPECT_LT(at_initiator_.resends[0].age_ns, 60'000'000'000);
+}
+
 TEST_F(SessionTest, GapFillsWhatTheStoreHasForgotten) {
   log_on();
   initiator_.reset();
