@@ -92,8 +92,9 @@ GatewayOptions gateway_options(const SimConfig& config) {
   GatewayOptions options;
   for (const OrderSessionConfig& session : config.orders) {
     const fix::SessionOptions fix = session.options(fix::SessionRole::kAcceptor, "orders.session");
-    options.sessions.push_back(
-        {fix, session.cancel_on_disconnect, session.party, session.lenient_replace});
+    options.sessions.push_back({fix, session.cancel_on_disconnect, session.party,
+                                session.lenient_replace, session.correct_every,
+                                session.misreport_every});
   }
   options.rate = config.rate;
   options.fees = FeeSchedule(config.fees);

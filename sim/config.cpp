@@ -143,6 +143,14 @@ config::Schema<OrderSessionConfig> session_schema() {
       "lenient_replace", &C::lenient_replace,
       "A replacement may leave out ExecInst (18) and MaxFloor (111), which the order keeps; "
       "false: it is refused, as FIX carries ExecInst over to no replacement");
+  schema.integer(
+      "correct_every", &C::correct_every, {0, 1'000'000'000}, "fills",
+      "After so many fills one is corrected (20=2; 4.4: 150=G), to what it was: a client "
+      "has to book it as one that holds; 0: none");
+  schema.integer(
+      "misreport_every", &C::misreport_every, {0, 1'000'000'000}, "fills",
+      "After so many fills one is canceled (20=1; 4.4: 150=H) that was never reported: a "
+      "client has to name it, and book nothing; 0: none");
   schema.flag("cancel_on_disconnect", &C::cancel_on_disconnect,
               "Cancel the session's orders when it logs out or its connection is lost");
   return schema;

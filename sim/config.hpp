@@ -61,6 +61,8 @@ struct OrderSessionConfig : fix::SessionConfig {
   SecondLogon second_logon = SecondLogon::kRefuse;
   PartyRule party = PartyRule::kSession;
   bool lenient_replace = false;
+  std::uint32_t correct_every = 0;
+  std::uint32_t misreport_every = 0;
 };
 
 struct MatchingConfig : MatcherOptions {

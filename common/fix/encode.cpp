@@ -32,6 +32,12 @@ void put_digits(char* out, std::uint64_t value, std::size_t width) noexcept {
   }
 }
 
+// ExecTransType (20), FIX 4.2.
+char transaction_of(const ExecutionReport& message) noexcept {
+  if (message.status) return '3';
+  return static_cast<char>('0' + static_cast<int>(message.trade_change));
+}
+
 // What is left for a text (58) behind which the checksum follows.
 std::size_t text_room(const char* out, const char* at) noexcept {
   constexpr std::size_t kAround = std::string_view("58=|10=000|").size();
@@ -318,9 +324,13 @@ std::size_t Encoder::encode(char* out, const ExecutionReport& message, std::uint
     body.raw("790=").text(message.status_request_id.substr(0, kClOrdIdMax));
   if (v44 && !message.mass_status_id.empty()) [[unlikely]]
     body.mass_status(message);
-  if (!v44) body.raw("20=").character(message.status ? '3' : '0');
+  if (!v44) body.raw("20=").character(transaction_of(message));
+  if (message.trade_change != TradeChange::kNone) [[unlikely]]
+    body.raw("19=").number(message.exec_ref_id);
   char exec_type = static_cast<char>(message.exec_type);
   if (v44 && (exec_type == '1' || exec_type == '2')) exec_type = 'F';
+  if (v44 && message.trade_change != TradeChange::kNone)
+    exec_type = message.trade_change == TradeChange::kCanceled ? 'H' : 'G';
   if (message.status) exec_type = v44 ? 'I' : static_cast<char>(message.ord_status);
   const bool triggered = message.exec_type == ExecType::kTriggered;
   if (triggered) exec_type = static_cast<char>(ExecType::kRestated);

@@ -98,6 +98,17 @@ fix::CxlRejReason change_reason_of(Reason reason) noexcept {
   }
 }
 
+// Bits that no number of an execution reaches. What is canceled is a fill that nobody has heard of.
+constexpr std::uint64_t kCorrection = std::uint64_t{1} << 47;
+constexpr std::uint64_t kUnknown = std::uint64_t{1} << 46;
+
+void tell_change(fix::TradeChange change, fix::ExecutionReport& message) noexcept {
+  const bool canceled = change == fix::TradeChange::kCanceled;
+  message.trade_change = change;
+  message.exec_ref_id = canceled ? message.exec_id | kUnknown : message.exec_id;
+  message.exec_id |= canceled ? kCorrection | kUnknown : kCorrection;
+}
+
 }  // namespace
 
 NewOrder to_request(const fix::NewOrderSingle& message, const Asked& asked) noexcept {
@@ -187,10 +198,13 @@ MassCancel to_request(const fix::OrderMassCancelRequest& message, const Asked& a
 }
 
 fix::ExecutionReport to_execution_report(const Report& report, std::string_view symbol,
-                                         const FeeSchedule& fees) noexcept {
+                                         const FeeSchedule& fees,
+                                         fix::TradeChange change) noexcept {
   fix::ExecutionReport message;
   message.order_id = report.exchange_order_id;
   message.exec_id = report.execution_id;
+  if (change != fix::TradeChange::kNone) [[unlikely]]
+    tell_change(change, message);
   message.cl_ord_id = report.order_id;
   // Nobody's request changed a restated order: its id is what it was.
   if (report.target_order_id != report.order_id) message.orig_cl_ord_id = report.target_order_id;

@@ -34,9 +34,11 @@ std::string_view dropped_term(const fix::OrderCancelReplaceRequest& message,
 constexpr bool is_cancel_reject(const Report& report) noexcept {
   return report.kind == ReportKind::kCancelRejected || report.kind == ReportKind::kReplaceRejected;
 }
-// Of a fill with what the venue charges for it, if it charges anything at all.
-fix::ExecutionReport to_execution_report(const Report& report, std::string_view symbol,
-                                         const FeeSchedule& fees = {}) noexcept;
+// A fill has what the venue charges for it, if it charges anything at all. change: of that fill; it
+// is corrected to what it was, or a fill that was never reported is canceled.
+fix::ExecutionReport to_execution_report(
+    const Report& report, std::string_view symbol, const FeeSchedule& fees = {},
+    fix::TradeChange change = fix::TradeChange::kNone) noexcept;
 fix::OrderCancelReject to_cancel_reject(const Report& report) noexcept;
 // symbol: as asked for.
 fix::ExecutionReport to_status_report(const Report& report, std::string_view symbol,

@@ -44,6 +44,8 @@ class OrderGateway::Peer final : public fix::Handler {
         party_(options.party),
         cancel_on_disconnect_(options.cancel_on_disconnect),
         lenient_replace_(options.lenient_replace),
+        correct_every_(options.correct_every),
+        misreport_every_(options.misreport_every),
         rate_(rate) {}
 
   void on_new_order(const fix::NewOrderSingle& message,
@@ -171,14 +173,21 @@ class OrderGateway::Peer final : public fix::Handler {
     gateway_.counters_.canceled_on_disconnect.add(canceled);
   }
 
+  void count_fill() noexcept { ++fills_; }
+  // Of the last fill.
+  bool is_corrected() const noexcept { return correct_every_ != 0 && fills_ % correct_every_ == 0; }
+  bool is_misreported() const noexcept {
+    return misreport_every_ != 0 && fills_ % misreport_every_ == 0;
+  }
+
   fix::SendStatus answer(const Outbox::Entry& entry) noexcept {
     if (const Report* report = std::get_if<Report>(&entry.answer)) [[likely]]
       return is_cancel_reject(*report)
                  ? send_cancel_reject(entry, *report)
-                 : send_report(
-                       entry,
-                       to_execution_report(*report, entry.symbol.view(), gateway_.ledger_.fees()),
-                       report->party);
+                 : send_report(entry,
+                               to_execution_report(*report, entry.symbol.view(),
+                                                   gateway_.ledger_.fees(), entry.change),
+                               report->party);
     if (const Outbox::Status* status = std::get_if<Outbox::Status>(&entry.answer))
       return send_report(entry, status_report(entry, *status), status->report.party);
     return session.send(named(*std::get_if<fix::OrderMassCancelReport>(&entry.answer), entry));
@@ -357,6 +366,9 @@ class OrderGateway::Peer final : public fix::Handler {
   PartyRule party_;
   bool cancel_on_disconnect_;
   bool lenient_replace_;
+  std::uint32_t correct_every_;
+  std::uint32_t misreport_every_;
+  std::uint64_t fills_ = 0;
   bool gone_ = false;
   RateWindow rate_;
 };
@@ -401,9 +413,23 @@ bool OrderGateway::poll() noexcept {
 void OrderGateway::on_report(const Report& report) noexcept {
   ledger_.apply(report);
   const std::string_view known = symbols_->name(report.locate);
-  push(*peers_[report.party.session],
-       {report, known.empty() ? request_symbol_ : ShortText(known), names_of(report),
-        report.reason == Reason::kTerms ? request_text_ : std::string_view{}});
+  Peer& peer = *peers_[report.party.session];
+  const Outbox::Entry entry{report, known.empty() ? request_symbol_ : ShortText(known),
+                            names_of(report),
+                            report.reason == Reason::kTerms ? request_text_ : std::string_view{}};
+  push(peer, entry);
+  if (report.kind == ReportKind::kFill) push_changes(peer, entry);
+}
+
+// Neither changes what the peer holds: what it makes of them is seen in its own books.
+void OrderGateway::push_changes(Peer& peer, Outbox::Entry entry) noexcept {
+  const auto push_as = [&](fix::TradeChange change) {
+    entry.change = change;
+    push(peer, entry);
+  };
+  peer.count_fill();
+  if (peer.is_corrected()) push_as(fix::TradeChange::kCorrected);
+  if (peer.is_misreported()) push_as(fix::TradeChange::kCanceled);
 }
 
 // Whatever is refused is the request at hand; an order has the names that it was given.

@@ -24,6 +24,10 @@ struct GatewaySession {
   bool cancel_on_disconnect = false;  // its orders are cancelled when it is logged out or cut off
   PartyRule party = PartyRule::kSession;
   bool lenient_replace = false;  // a replacement may leave out ExecInst and MaxFloor
+  // What a peer has to cope with, after every Nth fill; 0: never. The fill is corrected, to what it
+  // was; a fill that was never reported is canceled.
+  std::uint32_t correct_every = 0;
+  std::uint32_t misreport_every = 0;
 };
 
 struct GatewayOptions {
@@ -91,6 +95,7 @@ class OrderGateway final : public ReportSink {
   class Peer;
 
   void push(Peer& peer, const Outbox::Entry& entry) noexcept;
+  void push_changes(Peer& peer, Outbox::Entry entry) noexcept;
   Outbox::Names names_of(const Report& report) const noexcept;
   void make_room(Peer& peer) noexcept;
   void cancel_for_the_gone() noexcept;

@@ -38,7 +38,8 @@ class Outbox {
     Answer answer;
     ShortText symbol;  // 55
     Names names;
-    std::string_view text{};  // in place of the reason's; lives for ever
+    std::string_view text{};                            // in place of the reason's; lives for ever
+    fix::TradeChange change = fix::TradeChange::kNone;  // of the fill in `answer`
   };
 
   // capacity: a power of two.

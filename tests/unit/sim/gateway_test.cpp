@@ -55,7 +55,8 @@ class GatewayTest : public ::testing::Test, protected OrderEntry {
                                   .store_path = folder_ / (std::string(target) + ".acceptor"),
                                   .store_messages = 1024,
                                   .send_buffer_bytes = send_buffer_bytes_};
-      options.sessions.push_back({session, cancel_on_disconnect_, party_, lenient_replace_});
+      options.sessions.push_back({session, cancel_on_disconnect_, party_, lenient_replace_,
+                                  correct_every_, misreport_every_});
     }
     options.reports_pending_max = reports_pending_max_;
     options.rate = rate_;
@@ -98,6 +99,8 @@ class GatewayTest : public ::testing::Test, protected OrderEntry {
   FeeConfig fees_;
   bool cancel_on_disconnect_ = false;
   bool lenient_replace_ = false;
+  std::uint32_t correct_every_ = 0;
+  std::uint32_t misreport_every_ = 0;
   PartyRule party_ = PartyRule::kClOrdId;
   std::uint32_t reports_pending_max_ = 1024;
   std::size_t send_buffer_bytes_ = 1 << 20;
@@ -125,6 +128,31 @@ TEST_F(GatewayTest, AcknowledgesAndFillsWithFixs42OrderStates) {
   EXPECT_EQ(seen_.reports[2].average_price.value, (60 * 10'000 + 40 * 10'100) / 100);
   EXPECT_EQ(seen_.reports[0].order_id, seen_.reports[2].order_id);
   EXPECT_NE(seen_.reports[1].exec_id, seen_.reports[2].exec_id);
+}
+
+TEST_F(GatewayTest, CorrectsFillsToWhatTheyWereAndCancelsOnesThatNeverWereWhereThatIsConfigured) {
+  correct_every_ = 2;
+  misreport_every_ = 3;
+  open();
+  connect();
+  for (std::uint64_t number = 1; number <= 3; ++number) {
+    market_->apply(add(7, "ZAAA", number, Side::kSell, 100, 10'000));
+    buy(id(static_cast<std::uint32_t>(number)), 100, 10'000);
+  }
+  until_reports(8);
+  const fix::ExecutionReport& fill = seen_.reports[3];
+  const fix::ExecutionReport& corrected = seen_.reports[4];
+  EXPECT_EQ(corrected.trade_change, fix::TradeChange::kCorrected);
+  EXPECT_EQ(corrected.exec_ref_id, fill.exec_id);
+  EXPECT_NE(corrected.exec_id, fill.exec_id);
+  EXPECT_EQ(corrected.cl_ord_id, fill.cl_ord_id);
+  EXPECT_EQ(corrected.last_shares, 100u);
+  EXPECT_EQ(corrected.last_price.value, 10'000);
+  EXPECT_EQ(corrected.leaves_qty, 0u);
+  const fix::ExecutionReport& canceled = seen_.reports[7];
+  EXPECT_EQ(canceled.trade_change, fix::TradeChange::kCanceled);
+  for (const fix::ExecutionReport& report : seen_.reports)
+    EXPECT_NE(canceled.exec_ref_id, report.exec_id) << "nobody has heard of it";
 }
 
 TEST_F(GatewayTest, AFillThatTheReplayCausesIsReportedToo) {
