@@ -350,8 +350,8 @@ bool Pair::witness_may_answer(std::uint64_t now_ns) const noexcept {
   return !witness_read_ || wanted->witness == word_.second();
 }
 
-// Who asks to join may be another host with the place of a leader that still runs: so the witness
-// is asked where it answers. Where none does, the renunciation decides.
+// Another host may ask to join that has the place of a leader which still runs. So this oeg asks
+// the witness, where it answers. Where none does, the renunciation decides.
 void Pair::settle_renunciation(std::uint64_t now_ns) noexcept {
   if (renounced_since_ns_ == 0) renounced_since_ns_ = now_ns;
   if (witness_may_answer(now_ns)) return;

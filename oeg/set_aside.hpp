@@ -18,7 +18,7 @@ class SetAside {
   void begin() const;
   // The join failed.
   void put_back() const;
-  // It has succeeded, or what stands there is this oeg's own for another reason: it leads.
+  // The join has succeeded; or this oeg leads, and what stands in place is its own.
   void keep() const;
 
  private:

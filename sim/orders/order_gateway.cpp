@@ -174,7 +174,7 @@ class OrderGateway::Peer final : public fix::Handler {
   }
 
   void count_fill() noexcept { ++fills_; }
-  // Of the last fill.
+  // Whether the last fill is.
   bool is_corrected() const noexcept { return correct_every_ != 0 && fills_ % correct_every_ == 0; }
   bool is_misreported() const noexcept {
     return misreport_every_ != 0 && fills_ % misreport_every_ == 0;

@@ -1,5 +1,5 @@
-// The clock of another host, by the messages of that host which a standby adopts: SendingTime is
-// that host's, and where our clock is behind it an old message would look young.
+// How old a message is that another host sent and a standby adopted. SendingTime is by the clock of
+// that host. Where our clock is behind that one, an old message would look young.
 #pragma once
 
 #include <algorithm>

@@ -185,7 +185,7 @@ TEST_F(SessionDayTest, AnAcceptorAnswersALogonOutsideOfItsTimeByALogoutWithAText
   EXPECT_FALSE(venue_->behind_gap());
 }
 
-// Who takes over connects before its session is polled.
+// A standby that takes over connects before its session is polled.
 TEST_F(SessionDayTest, AStandbyIsInTheSessionTimeOfTheSessionThatItFollows) {
   set_time(0, 9);
   SessionOptions of_standby = options(SessionRole::kInitiator, times_);

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Files of a journal are told by their names, whatever is in them.
+// A file belongs to a journal by its name alone, whatever is in it.
 class SetAsideTest : public ::testing::Test {
  protected:
   void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
