@@ -65,8 +65,8 @@ inline std::string describe(const JournalState& state) {
   return text.str();
 }
 
-// The records of a random day: orders that rest, trade, are replaced, canceled, left open, with
-// changes that are still on their way at its end.
+// Records of a random day. Its orders rest, trade, are replaced and canceled. At the end some are
+// open, and some changes have no answer yet.
 inline std::vector<JournalRecord> random_day(unsigned seed, int steps) {
   GatewayFixture f;
   std::mt19937 random(seed);

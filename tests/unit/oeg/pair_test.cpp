@@ -418,7 +418,7 @@ TEST_F(PairTest, OfTwoThatLeadAloneTheOneWhoseWordIsOlderStepsDown) {
   EXPECT_EQ(second_->pair().stage(), Stage::kLeading);
   EXPECT_TRUE(second_->pair().may_act());
   EXPECT_EQ(witness_->leadership(), second_->pair().word());
-  // It comes back as it was.
+  // The first one starts again with its old memory.
   first_.reset();
   std::filesystem::remove(folder_ / "oeg1.pair");
   first_.emplace(folder_, *fabric_.device, std::uint8_t{1}, true);

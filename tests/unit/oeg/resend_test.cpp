@@ -21,7 +21,7 @@ TEST_F(Resend, SendsAYoungOrderAgainAndAnOldOneNot) {
   EXPECT_EQ(position().open_buy_shares, 0u);
   EXPECT_EQ(gateway->ledger().open_orders(), 0u);
   EXPECT_TRUE(gateway->nothing_unanswered());
-  // It never came to the venue: the books must not look for it there.
+  // The order never reached the venue, so it must not count as sent.
   EXPECT_EQ(gateway->counters().orders.sent.get(), 0u);
   EXPECT_EQ(gateway->counters().orders.refused.get(), 1u);
   EXPECT_EQ(gateway->counters().orders.rejected.get(), 0u);

@@ -98,7 +98,7 @@ TEST(Succession, ALeaderWritesItsWordOverAnOlderOneAndNotOverALaterOne) {
   leader = lone_leader(1, 4);
   EXPECT_FALSE(leader.enrol(1, {5, 2, true}));
   EXPECT_EQ(leader.role(), Succession::Role::kOutsider);
-  // It was first, while this one asked.
+  // The other one wrote its word while this one asked.
   leader = lone_leader(1, 4);
   ASSERT_TRUE(leader.enrol(1, {}));
   leader.on_answer(*leader.wanted(), {5, 2, true});
