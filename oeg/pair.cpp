@@ -285,6 +285,7 @@ void Pair::drop_witness() noexcept {
   looks_again_ = false;
   drop(witness_);
   show_witness(false);
+  shown_serves_.set(0);
   uses_witness_.set(0);
 }
 
@@ -331,6 +332,7 @@ void Pair::on_witness() noexcept {
   // Of two witnesses the other one may be the one that decides.
   if (!options_.witness_standby.empty() && !rules_.serves(word_.second())) return drop_witness();
   show_witness(true);
+  shown_serves_.set(rules_.serves(word_.second()) ? 1 : 0);
   const std::optional<Succession::Change> wanted = rules_.wanted();
   if (wanted && wanted->witness == word_.second() &&
       word_.compare_swap(wanted->expected.word(), wanted->desired.word())) {

@@ -148,7 +148,10 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   // which came first, is what the proof rests on; this is the device's word for it.
   FenceResult revoke_former() noexcept;
   // It waits for a witness that may be gone for good, with the word that the other one leads by.
-  bool waits_for_word() const noexcept { return shown_waits_.get() != 0 && !has_witness(); }
+  // Nor does a later life of the witness decide.
+  bool waits_for_word() const noexcept {
+    return shown_waits_.get() != 0 && shown_serves_.get() == 0;
+  }
   // The other one leads, in a later epoch than any that this one knows: nothing is left to ask for.
   void give_up() noexcept { give_up_.store(true, std::memory_order_relaxed); }
   // kTakingOver: the gateway is as the journal says; the datapath leads from now on.
@@ -350,6 +353,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   Counter shown_stands_by_;
   Counter shown_standby_;
   Counter shown_witness_;
+  Counter shown_serves_;  // that life of the witness decides for this one
   Counter witnesses_taken_;
   Counter uses_witness_;
   Counter lag_bytes_;

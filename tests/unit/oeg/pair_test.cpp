@@ -308,6 +308,20 @@ TEST_F(PairTest, WithoutStandbyAndWitnessALeaderActsOnNothing) {
   EXPECT_FALSE(first_->pair().may_trade());
 }
 
+// Else two that wait for a life of the witness that is gone would wait for ever.
+TEST_F(PairTest, ALeaderThatWaitsForTheWordOfAnotherLifeOfTheWitnessAsksItsPeer) {
+  begin();
+  ASSERT_TRUE(paired());
+  new_witness();
+  ASSERT_TRUE(turned_until([&] { return !first_->pair().has_witness(); }));
+  second_.reset();
+  ASSERT_TRUE(turned_until([&] { return first_->pair().blocked(); }));
+  EXPECT_TRUE(first_->pair().waits_for_word());
+  connect_witness(*first_);
+  EXPECT_TRUE(first_->pair().blocked()) << "this life does not decide";
+  EXPECT_TRUE(first_->pair().waits_for_word());
+}
+
 TEST_F(PairTest, WithoutAStandbyTheLeaderGoesOnByTheWitnessesWord) {
   begin();
   ASSERT_TRUE(paired());
