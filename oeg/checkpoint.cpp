@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <span>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -40,13 +41,12 @@ class Body {
     ++sections;
   }
 
-  std::vector<char> bytes;
+  std::string bytes = std::string(sizeof(CheckpointHeader), '\0');  // it comes last
   std::uint32_t sections = 0;
 
  private:
   void append(const void* data, std::size_t size) {
-    const char* const from = static_cast<const char*>(data);
-    bytes.insert(bytes.end(), from, from + size);
+    bytes.append(static_cast<const char*>(data), size);
   }
 };
 
@@ -305,8 +305,8 @@ std::vector<char> read_file(const std::string& path, CheckpointHeader& header) {
 
 }  // namespace
 
-void write_checkpoint(const std::string& path, const JournalState& state, std::uint64_t segment,
-                      std::uint32_t incarnation, const std::function<void()>& renaming) {
+std::string checkpoint_bytes(const JournalState& state, std::uint64_t segment,
+                             std::uint32_t incarnation) {
   Body body;
   const CheckpointFacts facts = facts_of(state);
   body.add(SectionKind::kFacts, std::span(&facts, 1));
@@ -327,12 +327,16 @@ void write_checkpoint(const std::string& path, const JournalState& state, std::u
   header.sections = body.sections;
   header.segment = segment;
   header.sequence = state.sequence;
-  header.body_bytes = body.bytes.size();
-  header.checksum = fnv1a({body.bytes.data(), body.bytes.size()});
+  header.body_bytes = body.bytes.size() - sizeof(header);
+  header.checksum = fnv1a(std::string_view(body.bytes).substr(sizeof(header)));
   header.incarnation = incarnation;
+  std::memcpy(body.bytes.data(), &header, sizeof(header));
+  return std::move(body.bytes);
+}
 
-  const std::string_view head(reinterpret_cast<const char*>(&header), sizeof(header));
-  replace_file(path, {head, {body.bytes.data(), body.bytes.size()}}, renaming);
+void write_checkpoint(const std::string& path, const JournalState& state, std::uint64_t segment,
+                      std::uint32_t incarnation, const std::function<void()>& renaming) {
+  replace_file(path, {checkpoint_bytes(state, segment, incarnation)}, renaming);
 }
 
 bool read_checkpoint_header(const std::string& path, CheckpointHeader& header) {

@@ -105,6 +105,9 @@ struct CheckpointOrderTerms {
 };
 static_assert(sizeof(CheckpointOrderTerms) == 32);
 
+// The whole file. Control thread.
+std::string checkpoint_bytes(const JournalState& state, std::uint64_t segment,
+                             std::uint32_t incarnation);
 // Control thread. `renaming` is called between the writing and the renaming. Throws SystemError;
 // then the former one stands.
 void write_checkpoint(const std::string& path, const JournalState& state, std::uint64_t segment,

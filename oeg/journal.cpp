@@ -197,10 +197,9 @@ void Journal::forgo_sealed() {
   followed_ = 0;
 }
 
-std::uint64_t Journal::write_snapshot(const std::string& path) {
+std::string Journal::snapshot() {
   catch_up();
-  write_checkpoint(path, *state_, 1, incarnation_, [] {});
-  return state_->sequence;
+  return checkpoint_bytes(*state_, 1, incarnation_);
 }
 
 void Journal::close_in_order() noexcept {

@@ -102,10 +102,9 @@ class Journal final : public JournalPort {
   void catch_up();
   // As catch_up(), and the records of keep(), too; while the datapath does not append.
   void catch_up_to_lead();
-  // Control thread: follows to here, and writes what it comes to as a checkpoint to `path`, for a
-  // journal that begins with the record behind it. Returns the last record's sequence. Throws
-  // likewise.
-  std::uint64_t write_snapshot(const std::string& path);
+  // Control thread: follows to here; what it comes to, as a checkpoint's file, for a journal that
+  // begins with the record behind it. Throws likewise.
+  std::string snapshot();
   // Control thread: moves every file of a journal into `folder`, beside it. Throws SystemError,
   // Error (in use).
   static void move_all(const std::string& path, const std::string& folder);

@@ -131,11 +131,19 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   // ---- control thread
   link::BareConnections& connections() noexcept { return connections_; }
   // Before the datapath starts: the log that this one stands by, and what takes its entries until
-  // then, if anything does.
+  // the datapath has caught up, if anything does.
   void follow(std::unique_ptr<link::ReplicatedLog> log,
               std::unique_ptr<LogSpool> spool = nullptr) noexcept {
     log_ = std::move(log);
     spool_ = std::move(spool);
+    spooled_ = spool_.get();
+  }
+  // Each tick: what the datapath needs no more goes. Its end waits for a thread.
+  void collect() noexcept {
+    connections_.collect();
+    // Acquire: pairs with the release in leave_spool(). Without it the spool could go while the
+    // datapath still takes its last entries.
+    if (caught_up_.load(std::memory_order_acquire)) spool_.reset();
   }
   // The journal's sequence at which the standby's log begins; 0: it has none.
   std::uint64_t streams_from() const noexcept {
@@ -206,7 +214,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   // Stamps a takeover's steps at the venue; accepted: orders of its whole life.
   void follow_takeover(bool connected, bool logged_on, std::uint64_t accepted) noexcept;
   bool may_sleep() const noexcept {
-    return writer_.all_confirmed() && (log_ == nullptr || log_->behind() == 0);
+    return writer_.all_confirmed() && spooled_ == nullptr &&
+           (log_ == nullptr || log_->behind() == 0);
   }
 
   // The leader's kill switch has changed, or this one's has: its standby is to act on no older one
@@ -284,6 +293,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   void claim_lead() noexcept;
   bool cannot_follow(std::uint64_t now_ns) noexcept;
   void take_entries(std::size_t entries_max) noexcept;
+  void leave_spool() noexcept;
   void take(PairEntry kind, std::span<const std::byte> payload) noexcept;
   void show() noexcept;
 
@@ -318,7 +328,9 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   Progress taken_;      // and by the standby
   link::HeartbeatMonitor peer_watch_;
   std::unique_ptr<link::ReplicatedLog> log_;
-  std::unique_ptr<LogSpool> spool_;          // what was taken of the log before, until it is empty
+  std::unique_ptr<LogSpool> spool_;          // the control thread's
+  LogSpool* spooled_ = nullptr;              // the log is taken by way of it; nullptr: it is not
+  bool refused_ = false;                     // an entry that says nothing
   std::uint64_t journal_full_since_ns_ = 0;  // standby; 0: it is not
   bool stands_down_ = false;                 // standby: at the fence it renounces
 
@@ -347,6 +359,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   std::atomic<bool> hand_over_{false};
   std::atomic<FenceResult> fence_result_{FenceResult::kNone};
   std::atomic<bool> give_up_{false};
+  std::atomic<bool> caught_up_{false};
   Counter shown_word_;
   Counter shown_blocked_;
   Counter shown_waits_;

@@ -5,8 +5,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <thread>
 #include <utility>
 
@@ -39,20 +37,13 @@ constexpr std::uint32_t kAskMs = 500;
 // Between two questions to the other one, while the witness is away.
 constexpr std::int64_t kAskPeerNs = 500'000'000;
 constexpr std::int64_t kSnapshotNs = 5'000'000'000;
+constexpr std::chrono::milliseconds kSnapshotTry{5};
 constexpr std::uint64_t kReadBytes = 1u << 20;
 // A takeover that takes longer waits for somebody else, not for a CPU.
 constexpr std::int64_t kTakeoverNs = 1'000'000'000;
 
 wire::Hello own_hello(wire::Service service, const std::string& name, std::uint8_t place) {
   return wire::make_hello(wire::Role::kOeg, service, name, place);
-}
-
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error("cannot read " + path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return std::move(text).str();
 }
 
 // Posts it, and waits for its end. False: it failed.
@@ -213,10 +204,15 @@ bool PairKeeper::join() {
                            kConnectMs, std::string(wire::name(wire::Role::kOeg)));
   start_.log = std::move(log);
   start_.spool = std::make_unique<LogSpool>(*start_.log);
-  install(read_snapshot());
+  const std::int64_t begun = clock::monotonic_ns();
+  const std::string snapshot = read_snapshot();
+  const std::int64_t read = clock::monotonic_ns();
+  install(snapshot);
   start_.leader = std::move(leader.connection);
   start_.memory.store(start_.rules);  // it has renounced, and has never to found a pair again
-  log::info("joins {}", config_.pair.peer);
+  constexpr std::int64_t kMs = 1'000'000;
+  log::info("joins {}: {} bytes read after {} ms, on the disk after {} ms", config_.pair.peer,
+            snapshot.size(), (read - begun) / kMs, (clock::monotonic_ns() - begun) / kMs);
   return true;
 }
 
@@ -233,9 +229,9 @@ std::string PairKeeper::read_snapshot() {
       if (extras.empty()) throw Error("the peer has granted no snapshot");
       return read_all(runtime_.device(), *source.connection, extras[0], extras[0].length_bytes);
     } catch (const rdma::SetupError& error) {
-      // Its datapath has not begun to stream yet.
+      // Its datapath has not begun to stream yet, or the snapshot is being made.
       if (error.cause() != rdma::SetupCause::kRefused || clock::monotonic_ns() > deadline) throw;
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      std::this_thread::sleep_for(kSnapshotTry);
     }
   }
 }
@@ -403,14 +399,27 @@ void PairKeeper::be_quick() {
 
 void PairKeeper::tick() {
   be_quick();
-  datapath_->pair()->connections().collect();
+  datapath_->pair()->collect();
   start_.memory.sync();
   keep_own();
-  snapshot_readers_.collect();
-  if (snapshot_readers_.size() == 0 && clock::monotonic_ns() > snapshot_until_ns_)
-    snapshot_.reset();
+  make_snapshot();
   connect_witness();
   ask_peer();
+}
+
+// A step of it; or it goes, once nobody reads it any more.
+void PairKeeper::make_snapshot() {
+  snapshot_readers_.collect();
+  if (snapshot_ == nullptr) return;
+  try {
+    if (!snapshot_->done()) return (void)snapshot_->step(runtime_.device());
+  } catch (const Error& error) {  // the joiner asks for another one
+    log::warning("the snapshot for who joins: {}", error.what());
+    snapshot_.reset();
+    return;
+  }
+  if (snapshot_readers_.size() == 0 && clock::monotonic_ns() > snapshot_until_ns_)
+    snapshot_.reset();
 }
 
 // Where the witness that decides is gone, the word that it had may have been given to the other one
@@ -506,29 +515,22 @@ void PairKeeper::accept_standby(rdma::ConnectionRequest& request, const wire::He
                                   });
 }
 
+// The snapshot is begun for the first request since this joiner is streamed to, and given to the
+// first one once it is done.
 void PairKeeper::accept_snapshot(rdma::ConnectionRequest& request) {
   Pair& pair = *datapath_->pair();
-  pair.connections().collect();
+  pair.collect();
   if (pair.streams_from() == 0) return request.reject("nothing is streamed yet");
-  const std::string path = config_.journal.path + ".snapshot";
-  (void)datapath_->journal().write_snapshot(path);
-  const std::string checkpoint = content_of(path);
-  const std::string store = content_of(config_.session_options().store_path);
-  const std::string exceptions = content_of(config_.exceptions_file);
-  fs::remove(path);
-  const SnapshotHeader header{checkpoint.size(), store.size(), exceptions.size()};
-  const std::string_view head(reinterpret_cast<const char*>(&header), sizeof(header));
-  snapshot_until_ns_ = clock::monotonic_ns() + kSnapshotNs;
-  snapshot_ =
-      runtime_.device().allocate(head.size() + checkpoint.size() + store.size() + exceptions.size(),
-                                 rdma::kLocalWrite | rdma::kRemoteRead, "oeg.snapshot");
-  std::byte* place = snapshot_->data();
-  for (const std::string_view part : {head, std::string_view(checkpoint), std::string_view(store),
-                                      std::string_view(exceptions)}) {
-    std::memcpy(place, part.data(), part.size());
-    place += part.size();
+  const std::uint64_t joiner = pair.counters().standbys_joined.get();
+  if (snapshot_ == nullptr || snapshot_of_ != joiner) {
+    snapshot_readers_.drop(0);
+    snapshot_of_ = joiner;
+    snapshot_ = std::make_unique<PairSnapshot>(
+        datapath_->journal(), config_.session_options().store_path, config_.exceptions_file);
   }
-  const rdma::Grant grants[] = {{snapshot_.get(), rdma::kRemoteRead}};
+  snapshot_until_ns_ = clock::monotonic_ns() + kSnapshotNs;
+  if (!snapshot_->done()) return request.reject("its snapshot is being made");
+  const rdma::Grant grants[] = {snapshot_->grant()};
   const wire::Hello answer =
       own_hello(wire::Service::kSnapshot, runtime_.name(), config_.pair.place);
   snapshot_readers_.start_accept(request, link::bytes_of(answer), grants, 0,

@@ -15,6 +15,7 @@
 #include "common/wire/witness.hpp"
 #include "oeg/config.hpp"
 #include "oeg/datapath.hpp"
+#include "oeg/pair_snapshot.hpp"
 #include "oeg/set_aside.hpp"
 
 namespace tickpath::oeg {
@@ -45,13 +46,6 @@ class PairKeeper {
   void hand_over();
 
  private:
-  // First of the region that a joiner READs.
-  struct SnapshotHeader {
-    std::uint64_t checkpoint_bytes;
-    std::uint64_t store_bytes;
-    std::uint64_t exceptions_bytes;  // the list, as a file
-  };
-
   void begin_again();
   void begin_after_boot();
   bool join();
@@ -63,6 +57,7 @@ class PairKeeper {
   std::string read_snapshot();
   void install(const std::string& snapshot) const;
   void keep_own();
+  void make_snapshot();
   void connect_witness();
   void ask_peer();
   void take_answer(std::string_view refusal);
@@ -84,7 +79,8 @@ class PairKeeper {
   control::Subscription stage_watch_;
   link::TableReaders snapshot_readers_;
   link::BareConnections question_;  // to the other one, which answers by refusing it
-  std::unique_ptr<rdma::MemoryRegion> snapshot_;
+  std::unique_ptr<PairSnapshot> snapshot_;
+  std::uint64_t snapshot_of_ = 0;       // joiners until then, the one it is for among them
   std::int64_t snapshot_until_ns_ = 0;  // a connection that is to read it may be in the making
   std::int64_t next_witness_ns_ = 0;
   std::int64_t next_ask_ns_ = 0;

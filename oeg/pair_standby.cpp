@@ -25,9 +25,8 @@ void Pair::turn_standby(std::uint64_t now_ns) noexcept {
     if (renounced_.load(std::memory_order_acquire)) settle_renunciation(now_ns);
     return;
   }
-  if (spool_ != nullptr && !spool_->end()) return;
   take_entries(kEntriesPerTurn);
-  if (stage() != Stage::kFollowing) return;
+  if (stage() != Stage::kFollowing || spooled_ != nullptr) return;
   if (!fenced()) {
     const bool renounced = renounced_.load(std::memory_order_acquire);
     if (log_->status() == link::LogStatus::kOk && !renounced && !suspects_leader(now_ns) &&
@@ -67,7 +66,6 @@ bool Pair::fenced() const noexcept {
 }
 
 bool Pair::at_fence() const noexcept {
-  if (spool_ != nullptr) return false;
   return broken(Rule::kFence) ? log_->behind() == 0 : log_->at_fence();
 }
 
@@ -97,19 +95,23 @@ bool Pair::cannot_follow(std::uint64_t now_ns) noexcept {
 void Pair::take_entries(std::size_t entries_max) noexcept {
   if (!fenced() && !journal_.has_room_for_reports()) return;  // the ring holds them meanwhile
   const auto each = [this](std::uint32_t kind, std::span<const std::byte> payload) {
-    take(static_cast<PairEntry>(kind), payload);
+    if (!refused_) take(static_cast<PairEntry>(kind), payload);
   };
-  std::size_t taken = 0;
-  if (spool_ == nullptr) {
-    taken = log_->poll(each, entries_max);
-  } else {
-    taken = spool_->poll(each, entries_max);
-    if (spool_->empty() || log_->status() != link::LogStatus::kOk) spool_.reset();
-  }
+  const std::size_t taken =
+      spooled_ == nullptr ? log_->poll(each, entries_max) : spooled_->poll(each, entries_max);
+  if (spooled_ != nullptr && (taken < entries_max || refused_)) leave_spool();
   if (taken == 0) return;
   counters_.entries_taken.add(taken);
-  lag_bytes_.set(log_->behind());
+  if (spooled_ == nullptr) lag_bytes_.set(log_->behind());
   times_.last_entry_ns.set(time_of_step());
+}
+
+// Caught up: the log is this thread's from now on. Likewise where it is damaged.
+void Pair::leave_spool() noexcept {
+  if (!spooled_->take_log() || (!refused_ && spooled_->has_more())) return;
+  if (refused_) log_->refuse();
+  spooled_ = nullptr;
+  caught_up_.store(true, std::memory_order_release);  // see collect()
 }
 
 void Pair::take(PairEntry kind, std::span<const std::byte> payload) noexcept {
@@ -178,7 +180,9 @@ void Pair::take(PairEntry kind, std::span<const std::byte> payload) noexcept {
     default:
       good = false;
   }
-  if (!good) log_->refuse();
+  if (good) return;
+  refused_ = true;
+  if (spooled_ == nullptr) log_->refuse();
 }
 
 }  // namespace tickpath::oeg

@@ -1,6 +1,7 @@
 """What the exchange itself has said of our orders, from the message store of its FIX session (sim.*.fixstore): a judge that
 is none of those who are judged. Layout of the file: common/fix/detail/message_store.hpp; tags: FIX 4.2, ExecutionReport."""
 import collections
+import datetime
 import json
 import struct
 
@@ -54,3 +55,15 @@ def problems(run_dir, strategies="strategy"):
         if held.get(holder, 0) != positions.get(holder, 0):
             wrong.append(f"strategy {holder[0]} holds {positions.get(holder, 0)} of {holder[1]}, by its fills {held.get(holder, 0)}")
     return wrong, len(accepted), fills
+
+
+def longest_pause(run_dir, began, ended):
+    """(orders accepted, longest ms without one) between those two moments (time.time()), by the exchange's SendingTime."""
+    (store,) = run_dir.glob("sim.*.fixstore")
+    times = []
+    for each in reports(store)[0]:
+        if each[b"150"] == b"0" and each[b"20"] == b"0":
+            sent = datetime.datetime.strptime(each[b"52"].decode(), "%Y%m%d-%H:%M:%S.%f").replace(tzinfo=datetime.timezone.utc)
+            if began <= sent.timestamp() <= ended:
+                times.append(sent.timestamp())
+    return len(times), max((later - one for one, later in zip(times, times[1:])), default=float("inf")) * 1000

@@ -24,6 +24,7 @@ from by_hand import PATIENCE_S, ByHand, Tally, one_run, parser_of, run_all, show
 from running import SOURCE, broken_lines
 
 STORE_MESSAGES = 131072
+RATE = 500  # orders a second
 # Beside the strategies of config/hot, whose own pauses would be in every time: orders at a rate, whatever becomes of them.
 FLOOD = """
 [[plugin]]
@@ -32,7 +33,7 @@ name = "flood"
 file = "{file}"
 
 [plugin.parameters]
-rate = 500
+rate = {rate}
 window = "600s"
 """
 # Tables of a size for these runs: a program starts, and is taken apart, in less time.
@@ -80,8 +81,8 @@ class Pair(ByHand):
     """The programs of config/hot."""
 
     CONFIG, RISKS = "config/hot", ("risk",)
-    FAULTS = ("kill", "stop", "blink", "standby", "slow", "catch_up", "switch", "kill_in_switch", "witness", "both", "restart",
-              "step", "step", "step", "zombie", "sent", "cut_pair", "cut_venue", "cut_witness", "cut_strategy")
+    FAULTS = ("kill", "stop", "blink", "standby", "slow", "catch_up", "rejoin", "switch", "kill_in_switch", "witness", "both",
+              "restart", "step", "step", "step", "zombie", "sent", "cut_pair", "cut_venue", "cut_witness", "cut_strategy")
     FAULTS_MAX, PAUSE_S = 2, (0.5, 1.5)
 
     @classmethod
@@ -89,19 +90,21 @@ class Pair(ByHand):
         """In the order in which they start."""
         return ("sim", *cls.RISKS, "mdh-1", "mdh-2", "oeg-1", "oeg-2", "strategy")
 
-    def __init__(self, bin_dir, recording, seed, broken=None, parked=(), small=False):
+    def __init__(self, bin_dir, recording, seed, broken=None, parked=(), small=False, rate=RATE):
         self.dice = random.Random(seed)
         self.bin = bin_dir
         self.processes, self.takeovers = {}, []
+        self.joins = []  # (from, to), seconds of the day's clock
         self.began_ns = 0  # the last fault
         self.prepare(SOURCE / self.CONFIG, None)
         with open(self.folder / "config/strategy.toml", "a") as file:
-            file.write(FLOOD.format(file=bin_dir.parent / "tests/plugins/flood.so"))
+            file.write(FLOOD.format(file=bin_dir.parent / "tests/plugins/flood.so", rate=rate))
         self.steps = {name: Steps(self.folder / f"{name}.steps") for name in ("oeg-1", "oeg-2")}
         for steps in self.steps.values():
             steps.break_rule(broken)
         sim = self.folder / "config/sim.toml"  # the judge needs every message that the exchange has sent
-        sim.write_text(sim.read_text().replace('target = "PAIR"\n', f'target = "PAIR"\nstore_messages = {STORE_MESSAGES}\n'))
+        messages = STORE_MESSAGES * max(1, rate // 2500)
+        sim.write_text(sim.read_text().replace('target = "PAIR"\n', f'target = "PAIR"\nstore_messages = {messages}\n'))
         self.common = {
             "sim": ["sim", f"replay.file={recording}", "replay.pace=recorded"],
             **{name: ["risk"] for name in self.RISKS},
@@ -285,6 +288,18 @@ class Pair(ByHand):
         self.start(victim)
         return self.trades()
 
+    def fault_rejoin(self, leader):
+        """The standby dies and joins again: under a rate (--rate) that fills the log of a joiner in less time than a join takes."""
+        standby = self.other(leader)
+        self.kill(standby)
+        if self.wait(lambda: self.ask(leader, "status").get("pair", {}).get("alone"), PATIENCE_S) is None:
+            return None
+        began = time.time()
+        self.start(standby)
+        took = self.stand()
+        self.joins.append((began, time.time()))
+        return took
+
     def fault_switch(self, leader):
         """Leadership moves by hand."""
         self.begin()
@@ -417,6 +432,9 @@ class Pair(ByHand):
         books = subprocess.run([self.bin / "tickpath", "books", self.run_dir], capture_output=True, text=True)
         try:
             told, self.accepted, self.fills = exchange.problems(self.run_dir)
+            for began, ended in self.joins:
+                orders, pause_ms = exchange.longest_pause(self.run_dir, began, ended)
+                print(f"joined in {ended - began:.1f} s; {orders} orders accepted meanwhile, at most {pause_ms:.0f} ms apart", flush=True)
             problems += told[:5]
         except (OSError, ValueError, KeyError) as error:
             problems.append(f"the exchange's own messages were not looked at: {error!r}")
@@ -450,8 +468,10 @@ def main():
     parser.add_argument("--park", type=some_of(Pair.programs()), default=(), help="these programs sleep when they have nothing to do, of "
                         f"{', '.join(Pair.programs())}; as they are, all poll, and yield where there are fewer cores than they")
     parser.add_argument("--small", action="store_true", help="small tables, for many runs: not for what the faults take")
+    parser.add_argument("--rate", type=int, default=RATE, help=f"orders a second; {RATE} without it")
     options = parser.parse_args()
-    run_all(options, lambda recording, seed: Pair(options.bin, recording, seed, parked=options.park, small=options.small),
+    run_all(options, lambda recording, seed: Pair(options.bin, recording, seed, parked=options.park, small=options.small,
+                                                  rate=options.rate),
             (lambda recording: run_mutants(options, recording)) if options.mutants else None)
 
 

@@ -97,7 +97,7 @@ class PairSide {
   void turn() {
     heartbeat_.beat();
     if (pair_.connections().connecting()) (void)pair_.connections().poll_connect();
-    pair_.connections().collect();
+    pair_.collect();
     pair_.turn(now_ns());
   }
   // What the control thread does at a takeover.
@@ -556,6 +556,38 @@ TEST_F(PairTest, WhatIsRecordedWhileAJoinerStartsIsTakenIntoItsMemory) {
   stopped_ = 0;
   ASSERT_TRUE(turned_until([&] { return second_->journal().size().get() == count; }));
   ASSERT_TRUE(paired());
+  EXPECT_EQ(second_->pair().counters().damaged.get(), 0u);
+}
+
+// Its datapath begins with more than it takes in a turn, and the leader records meanwhile what the
+// log has no room for.
+TEST_F(PairTest, WhatIsRecordedWhileAJoinerCatchesUpIsTakenIntoItsMemoryToo) {
+  const SideOptions side{.log_bytes = kSmallLog, .journal_records = 1u << 14};
+  begin(side, side, false, true);
+  ASSERT_TRUE(turned_until([&] { return first_->pair().streams_from() != 0; }));
+  std::size_t count = 0;
+  const auto record = [&](std::size_t end) {  // in steps for which a standby's log has room
+    while (count < end) {
+      for (int i = 0; i < 25; ++i, ++count)
+        if (!recorded(*first_, count)) return false;
+      bool turned = false;
+      if (!turned_until([&] {
+            return std::exchange(turned, true) && first_->pair().lag_bytes().get() < kSmallLog / 16;
+          }))
+        return false;
+    }
+    return true;
+  };
+  ASSERT_TRUE(record(3000));
+  for (int turn = 0; turn < 10; ++turn) {
+    second_->turn();
+    ASSERT_TRUE(record(count + 100)) << turn;
+  }
+  EXPECT_LT(second_->journal().size().get(), count) << "it has not caught up";
+  stopped_ = 0;
+  ASSERT_TRUE(turned_until([&] { return second_->journal().size().get() == count; }));
+  ASSERT_TRUE(paired());
+  EXPECT_EQ(first_->pair().counters().standbys_lost.get(), 0u);
   EXPECT_EQ(second_->pair().counters().damaged.get(), 0u);
 }
 
