@@ -21,6 +21,13 @@ wire::Hello own_hello(wire::Service service) {
 std::unique_ptr<PairKeeper> begin_pair(const OegConfig& config, control::Runtime& runtime) {
   if (config.pair.place == 0) return nullptr;
   auto pair = std::make_unique<PairKeeper>(config, runtime);
+  runtime.add_command(
+      "found",
+      "leads, where it waits for its pair and nobody is to be joined; \"over\": the "
+      "epoch in which the other oeg led last",
+      [found = pair.get()](const control::Json& request) {
+        return control::Json{{"epoch", found->found(request.value("over", std::uint32_t{0}))}};
+      });
   runtime.run_waiting("looks for its pair: a leader at " + config.pair.peer +
                           ", or the word of its witness at " + pair->witnesses() +
                           " that it may lead",
@@ -164,7 +171,7 @@ void OegApplication::accept(rdma::ConnectionRequest& request) {
       if (pair_ != nullptr) return pair_->accept_standby(request, *hello);
       break;
     case wire::Service::kSnapshot:
-      if (pair_ != nullptr) return pair_->accept_snapshot(request);
+      if (pair_ != nullptr) return pair_->accept_snapshot(request, *hello);
       break;
     case wire::Service::kBookUpdates:
     case wire::Service::kWitness:

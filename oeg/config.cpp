@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "common/base/fnv.hpp"
 #include "common/control/feed_endpoints.hpp"
 
 namespace tickpath::oeg {
@@ -159,6 +160,15 @@ fix::SessionOptions OegConfig::session_options() const {
   options.heartbeat_s = heartbeat_s;
   options.reset_on_logon = reset_on_logon;
   return options;
+}
+
+std::uint64_t OegConfig::pair_id() const {
+  const std::string version = std::to_string(static_cast<unsigned>(session.version));
+  const std::string venue_number = std::to_string(common.venue);
+  std::uint64_t id = kFnvBasis;
+  for (const std::string& part : {session.sender, session.target, version, venue_number, shard})
+    id = fnv1a(part + '\0', id);
+  return id;
 }
 
 std::vector<std::string> advice(const OegConfig& config) {

@@ -20,6 +20,7 @@
 #include "common/wire/grants.hpp"
 #include "common/wire/refusals.hpp"
 #include "common/wire/witness.hpp"
+#include "oeg/pair_reads.hpp"
 
 namespace tickpath::oeg {
 namespace {
@@ -38,62 +39,8 @@ constexpr std::uint32_t kAskMs = 500;
 constexpr std::int64_t kAskPeerNs = 500'000'000;
 constexpr std::int64_t kSnapshotNs = 5'000'000'000;
 constexpr std::chrono::milliseconds kSnapshotTry{5};
-constexpr std::uint64_t kReadBytes = 1u << 20;
 // A takeover that takes longer waits for somebody else, not for a CPU.
 constexpr std::int64_t kTakeoverNs = 1'000'000'000;
-
-wire::Hello own_hello(wire::Service service, const std::string& name, std::uint8_t place) {
-  return wire::make_hello(wire::Role::kOeg, service, name, place);
-}
-
-// Posts it, and waits for its end. False: it failed.
-bool completes(link::Connection& connection, const rdma::WorkRequest& request) {
-  if (connection.queue_pair().post_send(request) != rdma::PostStatus::kOk) return false;
-  bool done = false;
-  bool good = true;
-  while (!done && !connection.failed())
-    connection.poll([&](const rdma::Completion& completion) {
-      done = true;
-      good = completion.status == rdma::CompletionStatus::kSuccess;
-    });
-  return done && good;
-}
-
-// READs so many bytes of what the peer granted; waits for it. Throws Error.
-std::string read_all(rdma::Device& device, link::Connection& connection,
-                     const rdma::RemoteRegion& region, std::uint64_t bytes) {
-  const auto local = device.allocate(kReadBytes, rdma::kLocalWrite, "oeg.snapshot_read");
-  std::string content;
-  while (content.size() < bytes) {
-    const std::uint64_t length = std::min(kReadBytes, bytes - content.size());
-    const rdma::WorkRequest read{.opcode = rdma::Opcode::kRead,
-                                 .flags = rdma::kSignaled,
-                                 .local_address = local->data(),
-                                 .length_bytes = static_cast<std::uint32_t>(length),
-                                 .lkey = local->lkey(),
-                                 .rkey = region.rkey,
-                                 .remote_address = region.address + content.size()};
-    if (!completes(connection, read)) throw Error("what the peer granted could not be READ");
-    content.append(reinterpret_cast<const char*>(local->data()), length);
-  }
-  return content;
-}
-
-// Says to a witness that this oeg, at place 2, remembers no leader. Throws Error.
-void say_newcomer(rdma::Device& device, link::Connection& connection,
-                  const rdma::RemoteRegion& block) {
-  const auto local = device.allocate(kCacheLineBytes, rdma::kLocalWrite, "oeg.newcomer");
-  rdma::WorkRequest swap{.opcode = rdma::Opcode::kCompareSwap,
-                         .flags = rdma::kSignaled,
-                         .local_address = local->data(),
-                         .length_bytes = sizeof(std::uint64_t),
-                         .lkey = local->lkey(),
-                         .rkey = block.rkey,
-                         .remote_address = block.address + offsetof(wire::WitnessBlock, newcomer)};
-  swap.compare_add = 0;
-  swap.swap = 1;
-  if (!completes(connection, swap)) throw Error("the witness did not take a word");
-}
 
 std::string_view name(FenceResult fence) {
   return name_in(fence,
@@ -125,6 +72,16 @@ std::string_view in_words(FenceResult fence) {
 
 }  // namespace
 
+// What it says of itself is all that can be known: a key is of a role.
+std::string why_stranger(const OegConfig& config, const wire::Hello& hello) {
+  if (hello.parameters[0] != config.pair_id())
+    return wire::name_of(hello) +
+           " is of another pair: both oegs of one have the same venue.sender, venue.target, "
+           "venue.version, venue_number and mdh.shard";
+  if (hello.instance == config.pair.place) return "both oegs of the pair have the same pair.place";
+  return {};
+}
+
 PairKeeper::PairKeeper(const OegConfig& config, control::Runtime& runtime)
     : config_(config),
       runtime_(runtime),
@@ -137,6 +94,11 @@ PairKeeper::PairKeeper(const OegConfig& config, control::Runtime& runtime)
 // --------------------------------------------------------------------------------- the beginning
 
 void PairKeeper::begin() {
+  look_for_pair();
+  founding_.close();
+}
+
+void PairKeeper::look_for_pair() {
   if (remembers_) begin_again();
   while (start_.rules.role() == Succession::Role::kOutsider && start_.log == nullptr &&
          !runtime_.stop_wanted()) {
@@ -198,7 +160,7 @@ bool PairKeeper::join() {
   auto log =
       std::make_unique<link::ReplicatedLog>(runtime_.device(), config_.pair.log_bytes, "oeg.log");
   const rdma::Grant grants[] = {log->grant(), runtime_.heartbeat().grant()};
-  const wire::Hello hello = own_hello(wire::Service::kStandby, runtime_.name(), config_.pair.place);
+  const wire::Hello hello = own_hello(wire::Service::kStandby);
   link::TableConnection leader =
       link::connect_tables(runtime_.device(), config_.pair.peer, link::bytes_of(hello), grants,
                            kConnectMs, std::string(wire::name(wire::Role::kOeg)));
@@ -217,8 +179,7 @@ bool PairKeeper::join() {
 }
 
 std::string PairKeeper::read_snapshot() {
-  const wire::Hello hello =
-      own_hello(wire::Service::kSnapshot, runtime_.name(), config_.pair.place);
+  const wire::Hello hello = own_hello(wire::Service::kSnapshot);
   const std::int64_t deadline = clock::monotonic_ns() + kSnapshotNs;
   for (;;) {
     try {
@@ -288,7 +249,7 @@ bool PairKeeper::may_found() {
       if (epoch > epoch_told_)
         log::warning(
             "remembers no leader, and the witness at {} knows of epoch {}: waits for the "
-            "other one, or for a person's word (docs/PAIRS.md, The first start)",
+            "other one, or for a person's word (`tickpath pair found`)",
             endpoint, epoch);
       epoch_told_ = std::max(epoch_told_, epoch);
     }
@@ -300,13 +261,62 @@ bool PairKeeper::may_found() {
 
 // A person knows what no program here can: that the other one does not lead, and will not.
 bool PairKeeper::is_told_to_lead() {
-  const std::string told = config_.pair.file + ".found";
-  std::error_code error;
-  if (!fs::remove(told, error)) return false;
-  const auto block = newest_word(false);
-  start_.rules.found(block ? wire::Leadership::of_word(block->word) : wire::Leadership{});
+  const std::optional<std::uint32_t> over = founding_.asked();
+  if (!over) return false;
+  KnownOfPair known{.place = config_.pair.place, .peer = ask_who_leads()};
+  if (const auto block = newest_word(false)) {
+    known.witness = true;
+    known.word = wire::Leadership::of_word(block->word);
+  }
+  if (const std::string why = why_not_found(known, *over); !why.empty()) {
+    log::warning("a person wants it to lead: {}", why);
+    founding_.refuse(why);
+    return false;
+  }
+  start_.rules.found(known.word);
   start_.memory.store(start_.rules);
-  log::warning("leads, in epoch {}: a person has said so ({})", start_.rules.word().epoch, told);
+  log::warning("leads, in epoch {}: a person has said so", start_.rules.word().epoch);
+  founding_.grant(start_.rules.word().epoch);
+  return true;
+}
+
+// Empty: the other one does not answer.
+std::string PairKeeper::ask_who_leads() {
+  wire::Hello hello = own_hello(wire::Service::kStandby);
+  hello.flags = wire::kAsksWhoLeads;
+  try {
+    (void)link::connect_tables(runtime_.device(), config_.pair.peer, link::bytes_of(hello), {},
+                               kConnectMs, std::string(wire::name(wire::Role::kOeg)));
+  } catch (const rdma::SetupError& error) {
+    const std::string_view answer = error.what();
+    for (const std::string_view known : {wire::kLeadsInEpoch, wire::kDoesNotLead})
+      if (const std::size_t at = answer.find(known); at != std::string_view::npos)
+        return std::string(answer.substr(at));
+  }
+  return {};
+}
+
+std::uint32_t PairKeeper::found(std::uint32_t over) {
+  if (datapath_ == nullptr) return founding_.ask(over);
+  const std::string epoch = std::to_string(datapath_->pair()->word().epoch);
+  throw Error(datapath_->leads() ? "it leads already, in epoch " + epoch
+                                 : "it has joined the other oeg, which led in epoch " + epoch +
+                                       "; `tickpath switch oeg` moves leadership");
+}
+
+wire::Hello PairKeeper::own_hello(wire::Service service) const {
+  wire::Hello hello =
+      wire::make_hello(wire::Role::kOeg, service, runtime_.name(), config_.pair.place);
+  hello.parameters[0] = config_.pair_id();
+  return hello;
+}
+
+// It asks again and again; that is logged once.
+bool PairKeeper::keeps_out(rdma::ConnectionRequest& request, const wire::Hello& hello) {
+  const std::string why = why_stranger(config_, hello);
+  if (why.empty()) return false;
+  if (std::exchange(stranger_, why) != why) log::warning("refused {}: {}", request.peer(), why);
+  request.reject(why);
   return true;
 }
 
@@ -317,7 +327,7 @@ std::vector<std::string> PairKeeper::witness_endpoints() const {
 
 // What it holds. A newcomer at place 2 says that it is one. Throws Error: it does not answer.
 wire::WitnessBlock PairKeeper::ask_witness(const std::string& endpoint, std::uint32_t wait_ms) {
-  const wire::Hello hello = own_hello(wire::Service::kWitness, runtime_.name(), config_.pair.place);
+  const wire::Hello hello = own_hello(wire::Service::kWitness);
   const link::TableConnection witness =
       link::connect_tables(runtime_.device(), endpoint, link::bytes_of(hello), {}, wait_ms,
                            std::string(wire::name(wire::Role::kRisk)));
@@ -434,7 +444,7 @@ void PairKeeper::ask_peer() {
     if (!datapath_->pair()->waits_for_word()) next_ask_ns_ = now + kAskPeerNs;
     if (now < next_ask_ns_) return;
     next_ask_ns_ = now + kAskPeerNs;
-    wire::Hello hello = own_hello(wire::Service::kStandby, runtime_.name(), config_.pair.place);
+    wire::Hello hello = own_hello(wire::Service::kStandby);
     hello.flags = wire::kAsksOnly;
     question_.start_connect(config_.pair.peer, link::bytes_of(hello), {}, 0,
                             std::string(wire::name(wire::Role::kOeg)));
@@ -471,8 +481,7 @@ void PairKeeper::connect_witness() {
     next_witness_ns_ = now + (two ? kSecondTryNs : kWitnessTryNs);
     // In turn: which of two decides is found by asking.
     const bool second = two && std::exchange(second_witness_, !second_witness_);
-    const wire::Hello hello =
-        own_hello(wire::Service::kWitness, runtime_.name(), config_.pair.place);
+    const wire::Hello hello = own_hello(wire::Service::kWitness);
     pair.connections().start_connect(second ? config_.pair.witness_standby : config_.pair.witness,
                                      link::bytes_of(hello), {}, Pair::kWitness,
                                      std::string(wire::name(wire::Role::kRisk)));
@@ -485,30 +494,33 @@ void PairKeeper::connect_witness() {
 // second gives up its claim, and joins. Of two that could, one does.
 void PairKeeper::answer_peer(rdma::ConnectionRequest& request) {
   Pair& pair = *datapath_->pair();
-  if (datapath_->leads())
-    return request.reject(std::string(wire::kLeadsInEpoch) + std::to_string(pair.word().epoch));
-  if (config_.pair.place == 2 && pair.waits_for_word()) {
+  if (!datapath_->leads() && config_.pair.place == 2 && pair.waits_for_word()) {
     log::warning("gives way: its pair waits for the same witness, which is gone");
     pair.give_up();
     datapath_->wake();
   }
-  request.reject("it does not lead");
+  tell_who_leads(request);
+}
+
+void PairKeeper::tell_who_leads(rdma::ConnectionRequest& request) const {
+  request.reject(datapath_->leads() ? std::string(wire::kLeadsInEpoch) +
+                                          std::to_string(datapath_->pair()->word().epoch)
+                                    : std::string(wire::kDoesNotLead));
 }
 
 void PairKeeper::accept_standby(rdma::ConnectionRequest& request, const wire::Hello& hello) {
   Pair& pair = *datapath_->pair();
-  if (hello.instance == config_.pair.place)
-    return request.reject("both oegs of the pair have the same pair.place");
+  if (keeps_out(request, hello)) return;
+  if ((hello.flags & wire::kAsksWhoLeads) != 0) return tell_who_leads(request);
   if ((hello.flags & wire::kAsksOnly) != 0) return answer_peer(request);
   if (!datapath_->leads()) {
     // Who asks to join has renounced.
     if (pair.stage() != Pair::Stage::kTakingOver) pair.peer_renounced();
     datapath_->wake();
-    return request.reject("it does not lead");
+    return tell_who_leads(request);
   }
   const rdma::Grant grants[] = {runtime_.heartbeat().grant()};
-  const wire::Hello answer =
-      own_hello(wire::Service::kStandby, runtime_.name(), config_.pair.place);
+  const wire::Hello answer = own_hello(wire::Service::kStandby);
   pair.connections().start_accept(request, link::bytes_of(answer), grants, Pair::kStandby,
                                   [this](std::uint32_t, const rdma::SetupError* error) {
                                     if (error == nullptr) datapath_->wake();
@@ -517,7 +529,8 @@ void PairKeeper::accept_standby(rdma::ConnectionRequest& request, const wire::He
 
 // The snapshot is begun for the first request since this joiner is streamed to, and given to the
 // first one once it is done.
-void PairKeeper::accept_snapshot(rdma::ConnectionRequest& request) {
+void PairKeeper::accept_snapshot(rdma::ConnectionRequest& request, const wire::Hello& hello) {
+  if (keeps_out(request, hello)) return;
   Pair& pair = *datapath_->pair();
   pair.collect();
   if (pair.streams_from() == 0) return request.reject("nothing is streamed yet");
@@ -531,8 +544,7 @@ void PairKeeper::accept_snapshot(rdma::ConnectionRequest& request) {
   snapshot_until_ns_ = clock::monotonic_ns() + kSnapshotNs;
   if (!snapshot_->done()) return request.reject("its snapshot is being made");
   const rdma::Grant grants[] = {snapshot_->grant()};
-  const wire::Hello answer =
-      own_hello(wire::Service::kSnapshot, runtime_.name(), config_.pair.place);
+  const wire::Hello answer = own_hello(wire::Service::kSnapshot);
   snapshot_readers_.start_accept(request, link::bytes_of(answer), grants, 0,
                                  [](std::uint32_t, const rdma::SetupError*) {});
 }

@@ -15,10 +15,14 @@
 #include "common/wire/witness.hpp"
 #include "oeg/config.hpp"
 #include "oeg/datapath.hpp"
+#include "oeg/founding.hpp"
 #include "oeg/pair_snapshot.hpp"
 #include "oeg/set_aside.hpp"
 
 namespace tickpath::oeg {
+
+// Empty: who says that is the other half of the pair.
+std::string why_stranger(const OegConfig& config, const wire::Hello& hello);
 
 class PairKeeper {
  public:
@@ -26,9 +30,11 @@ class PairKeeper {
   PairKeeper(const OegConfig& config, control::Runtime& runtime);
 
   // Returns once this oeg leads, or holds a log and what it follows: it asks its peer, and the
-  // witness where there is nobody to join, again and again. A file <pair.file>.found makes it lead
-  // where there is nobody to join: a person's word, used once. Throws Error, SystemError.
+  // witness where there is nobody to join, again and again. Throws Error, SystemError.
   void begin();
+  // A person's word, by the thread that answers commands, which waits: while begin() finds nobody
+  // to join, this oeg leads. over: KnownOfPair. Returns the epoch. Throws Error: why not.
+  std::uint32_t found(std::uint32_t over);
   PairStart& start() noexcept { return start_; }
 
   // The datapath exists, and runs soon. complete: part of a takeover, the gateway is as the journal
@@ -36,7 +42,7 @@ class PairKeeper {
   void attach(OegDatapath& datapath, std::function<void()> complete, std::function<void()> connect);
   void tick();
   void accept_standby(rdma::ConnectionRequest& request, const wire::Hello& hello);
-  void accept_snapshot(rdma::ConnectionRequest& request);
+  void accept_snapshot(rdma::ConnectionRequest& request, const wire::Hello& hello);
   // Where they are, for people.
   std::string witnesses() const;
   // Empty: it leads, or could take over.
@@ -46,11 +52,15 @@ class PairKeeper {
   void hand_over();
 
  private:
+  void look_for_pair();
   void begin_again();
   void begin_after_boot();
   bool join();
   bool may_found();
   bool is_told_to_lead();
+  wire::Hello own_hello(wire::Service service) const;
+  bool keeps_out(rdma::ConnectionRequest& request, const wire::Hello& hello);
+  std::string ask_who_leads();
   std::vector<std::string> witness_endpoints() const;
   wire::WitnessBlock ask_witness(const std::string& endpoint, std::uint32_t wait_ms);
   std::optional<wire::WitnessBlock> newest_word(bool of_all);
@@ -62,6 +72,7 @@ class PairKeeper {
   void ask_peer();
   void take_answer(std::string_view refusal);
   void answer_peer(rdma::ConnectionRequest& request);
+  void tell_who_leads(rdma::ConnectionRequest& request) const;
   void on_stage();
   void be_quick();
 
@@ -73,6 +84,8 @@ class PairKeeper {
   bool own_kept_ = false;
   std::uint32_t epoch_told_ = 0;  // of the witness, to the log
   std::string why_;               // nobody was joined; the last reason that was logged
+  std::string stranger_;          // who was refused, and why, as the log was told last
+  Founding founding_;
   OegDatapath* datapath_ = nullptr;
   std::function<void()> complete_;
   std::function<void()> connect_;

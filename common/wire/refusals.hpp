@@ -20,5 +20,10 @@ inline constexpr std::string_view kRiskEnds = "a connection of risk ends or begi
 // gone for good: this one leads; its epoch follows.
 inline constexpr std::uint8_t kAsksOnly = 1;
 inline constexpr std::string_view kLeadsInEpoch = "leads, in epoch ";
+// The other answer to anything of Service::kStandby: this one runs, and has a part in who leads.
+inline constexpr std::string_view kDoesNotLead = "it does not lead";
+// Likewise with this flag, by an oeg that a person wants to lead: it claims nothing, and nobody
+// gives way to it.
+inline constexpr std::uint8_t kAsksWhoLeads = 2;
 
 }  // namespace tickpath::wire

@@ -81,8 +81,8 @@ class Pair(ByHand):
     """The programs of config/hot."""
 
     CONFIG, RISKS = "config/hot", ("risk",)
-    FAULTS = ("kill", "stop", "blink", "standby", "slow", "catch_up", "rejoin", "switch", "kill_in_switch", "witness", "both",
-              "restart", "step", "step", "step", "zombie", "sent", "cut_pair", "cut_venue", "cut_witness", "cut_strategy")
+    FAULTS = ("kill", "stop", "blink", "standby", "slow", "catch_up", "rejoin", "found", "switch", "kill_in_switch", "witness",
+              "both", "restart", "step", "step", "step", "zombie", "sent", "cut_pair", "cut_venue", "cut_witness", "cut_strategy")
     FAULTS_MAX, PAUSE_S = 2, (0.5, 1.5)
 
     @classmethod
@@ -298,6 +298,32 @@ class Pair(ByHand):
         self.start(standby)
         took = self.stand()
         self.joins.append((began, time.time()))
+        return took
+
+    def tickpath(self, *arguments):
+        """What it has said, and whether it did what it was asked for."""
+        told = subprocess.run([self.bin / "tickpath", *arguments, "--run-dir", self.run_dir], capture_output=True, text=True)
+        return told.stdout + told.stderr, told.returncode == 0
+
+    def fault_found(self, leader):
+        """Both die, the leader last and alone, and what they knew is lost: it leads again by a person's word, the other one does not."""
+        standby = self.other(leader)
+        self.kill(standby)
+        if self.wait(lambda: self.ask(leader, "status").get("pair", {}).get("alone"), PATIENCE_S) is None:
+            return None
+        self.kill(leader)
+        for name in (leader, standby):
+            (self.run_dir / f"{name}.pair").unlink()
+        self.start(standby)
+        if self.wait(lambda: "--over" in self.tickpath("pair", "found", standby)[0], PATIENCE_S) is None:
+            return None
+        self.processes[standby].kill()
+        self.processes[standby].wait()
+        self.start(leader)
+        if self.wait(lambda: self.tickpath("pair", "found", leader)[1], PATIENCE_S) is None:
+            return None
+        took = self.trades(leader)
+        self.start(standby)
         return took
 
     def fault_switch(self, leader):

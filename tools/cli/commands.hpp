@@ -45,6 +45,7 @@ void add_history_command(CLI::App& app);  // runs in a column store, and SQL ove
 // nothing is open any more, or says after a while what is missing.
 void add_kill_commands(CLI::App& app);
 void add_switch_command(CLI::App& app);      // leadership of a pair, by hand
+void add_pair_command(CLI::App& app);        // who leads where the other one is lost
 void add_exceptions_command(CLI::App& app);  // reports of the venue that oeg could not book
 void add_trading_command(CLI::App& app);     // halts, pauses and resumes symbols at sim
 void add_keys_command(CLI::App& app);        // makes and checks the keys of the roles

@@ -2,18 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
 #include <sstream>
 #include <tuple>
 
-#include <arpa/inet.h>
-
 #include "common/base/error.hpp"
-#include "common/config/values.hpp"
 #include "common/control/feed_endpoints.hpp"
+#include "tools/cli/cross_check_endpoints.hpp"
 #include "tools/cli/effective_config.hpp"
 #include "tools/cli/shared_processes.hpp"
 
@@ -44,35 +41,6 @@ struct Program {
       text.replace(at, from.size(), to);
   }
 };
-
-bool is_numeric(const std::string& host) {
-  in_addr address{};
-  return ::inet_pton(AF_INET, host.c_str(), &address) == 1;
-}
-
-std::optional<config::Address> address_of(const std::string& endpoint) {
-  try {
-    return config::parse_address(endpoint);
-  } catch (const Error&) {
-    return std::nullopt;  // a path
-  }
-}
-
-// Whether who connects to `client` may find who listens at `listener`. Names are not resolved.
-bool reaches(const std::string& client, const std::string& listener) {
-  const auto to = address_of(client);
-  const auto at = address_of(listener);
-  if (!to || !at)
-    return std::filesystem::path(client).lexically_normal() ==
-           std::filesystem::path(listener).lexically_normal();
-  if (to->port != at->port) return false;
-  const bool comparable = is_numeric(to->host) && is_numeric(at->host) && at->host != "0.0.0.0";
-  return !comparable || to->host == at->host;
-}
-
-bool is_loopback(const std::string& host) {
-  return host == "localhost" || (is_numeric(host) && host.starts_with("127."));
-}
 
 bool apart(const Program& a, const Program& b) { return a.config.machine != b.config.machine; }
 
@@ -296,6 +264,7 @@ class CrossCheck {
       if (oeg.text("pair.peer") && oeg.text("fabric.endpoint") &&
           reaches(*oeg.text("pair.peer"), *oeg.text("fabric.endpoint")))
         problems_.push_back(oeg.at("pair.peer") + " is this oeg itself: name the other one");
+      halves(oeg);
       for (const Program& risk : all("risk"))
         for (const Stack& stack : venues_of(risk))
           if (stack.number == venue && watches(risk, oeg)) of_pair(risk, stack.at, oeg);
@@ -303,6 +272,33 @@ class CrossCheck {
         for (const Stack& stack : venues_of(strategy))
           if (stack.number == venue && stack.shard == shard) of_pair(strategy, stack.at, oeg);
     }
+  }
+  // An oeg lets nobody join that is not of its session and shard (OegConfig::pair_id). Of hosts
+  // that are known by name alone several may be meant.
+  void halves(const Program& oeg) {
+    std::vector<std::string> wrong;
+    for (const Program& peer : all("oeg")) {
+      if (&peer == &oeg || !names(oeg, peer)) continue;
+      wrong = of_another_pair(oeg, peer);
+      if (wrong.empty()) return;
+    }
+    problems_.insert(problems_.end(), wrong.begin(), wrong.end());
+  }
+  static bool names(const Program& oeg, const Program& peer) {
+    return reaches(oeg.text("pair.peer").value_or(""), peer.text("fabric.endpoint").value_or("-"));
+  }
+  static std::vector<std::string> of_another_pair(const Program& oeg, const Program& peer) {
+    std::vector<std::string> wrong;
+    for (const char* key : {"venue.sender", "venue.target", "venue.version", "mdh.shard"}) {
+      const std::string own = oeg.text(key).value_or("");
+      if (own == peer.text(key).value_or("")) continue;
+      wrong.push_back(oeg.at(key) + " is \"" + own + "\", and " + peer.config.path +
+                      ", which pair.peer names, has another: they are no pair");
+    }
+    if (!names(peer, oeg))
+      wrong.push_back(peer.at("pair.peer") + " does not name " + oeg.config.path +
+                      ", whose pair.peer names it: the two of a pair name each other");
+    return wrong;
   }
   // Of a venue in shards each oeg has a risk of its own.
   static bool watches(const Program& risk, const Program& oeg) {

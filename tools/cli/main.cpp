@@ -17,6 +17,7 @@ void add_commands(CLI::App& app) {
   cli::add_trace_command(app);
   cli::add_kill_commands(app);
   cli::add_switch_command(app);
+  cli::add_pair_command(app);
   cli::add_exceptions_command(app);
   cli::add_trading_command(app);
   cli::add_keys_command(app);

@@ -174,6 +174,26 @@ TEST(CrossCheck, TheOtherOfAPairMayRunElsewhere) {
   EXPECT_THAT(check(here, false).size(), 2u) << "neither of the two that it knows is here";
 }
 
+TEST(CrossCheck, TheTwoOfAPairNameEachOtherAndHaveOneSession) {
+  const auto all =
+      configs_of("config/hot", {"sim", "mdh-1", "mdh-2", "oeg-1", "oeg-2", "risk", "strategy"});
+  const auto told = [&](const std::string& from, const std::string& to) {
+    auto changed = all;
+    std::string& text = changed.at("oeg-2").text;
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from << " in " << text;
+    text.replace(at, from.size(), to);
+    return check(changed);
+  };
+  EXPECT_THAT(told("sender = \"PAIR\"", "sender = \"OTHER\""),
+              ::testing::Contains(
+                  HasSubstr("oeg-2.toml: venue.sender is \"OTHER\", and oeg-1.toml, which")));
+  EXPECT_THAT(told("shard = \"\"", "shard = \"1/2\""),
+              ::testing::Contains(HasSubstr("oeg-1.toml: mdh.shard is \"\", and oeg-2.toml")));
+  EXPECT_THAT(told("{run_dir}/oeg-1.fabric", "{run_dir}/oeg-3.fabric"),
+              ::testing::Contains(HasSubstr("oeg-2.toml: pair.peer does not name oeg-1.toml")));
+}
+
 TEST(CrossCheck, TwoRisksOfWhichOneStandsByAgree) {
   const std::vector<std::string> names{"sim",   "mdh-1",  "mdh-2",  "oeg-1",
                                        "oeg-2", "risk-1", "risk-2", "strategy"};

@@ -1,0 +1,27 @@
+#include "oeg/pair_keeper.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tickpath::oeg {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(PairKeeper, NobodyButTheOtherHalfOfThePairIsLetIn) {
+  OegConfig config;
+  config.pair.place = 1;
+  wire::Hello hello = wire::make_hello(wire::Role::kOeg, wire::Service::kStandby, "oeg-2", 2);
+  EXPECT_THAT(why_stranger(config, hello), HasSubstr("oeg-2 is of another pair")) << "it says none";
+  OegConfig of_another_shard = config;
+  of_another_shard.shard = "2/2";
+  hello.parameters[0] = of_another_shard.pair_id();
+  EXPECT_THAT(why_stranger(config, hello), HasSubstr("oeg-2 is of another pair"));
+  hello.parameters[0] = config.pair_id();
+  EXPECT_THAT(why_stranger(config, hello), ::testing::IsEmpty());
+  hello.instance = 1;
+  EXPECT_THAT(why_stranger(config, hello), HasSubstr("have the same pair.place"));
+}
+
+}  // namespace
+}  // namespace tickpath::oeg
