@@ -25,6 +25,8 @@ from running import SOURCE, broken_lines
 
 STORE_MESSAGES = 131072
 RATE = 500  # orders a second
+# An exception as its list has it, of a symbol that is traded.
+HELD = ('{"id":1,"kind":"shares","strategy":1,"seq":7,"realtime_ns":1,"order_id":0,"symbol":"ZAAA","message":"8=FIX.4.2|"}\n')
 # Beside the strategies of config/hot, whose own pauses would be in every time: orders at a rate, whatever becomes of them.
 FLOOD = """
 [[plugin]]
@@ -81,8 +83,8 @@ class Pair(ByHand):
     """The programs of config/hot."""
 
     CONFIG, RISKS = "config/hot", ("risk",)
-    FAULTS = ("kill", "stop", "blink", "standby", "slow", "catch_up", "rejoin", "found", "switch", "kill_in_switch", "witness",
-              "both", "restart", "step", "step", "step", "zombie", "sent", "cut_pair", "cut_venue", "cut_witness", "cut_strategy")
+    FAULTS = ("kill", "stop", "blink", "standby", "slow", "catch_up", "rejoin", "found", "held", "switch", "kill_in_switch",
+              "witness", "both", "restart", "step", "step", "step", "zombie", "sent", "cut_pair", "cut_venue", "cut_witness", "cut_strategy")
     FAULTS_MAX, PAUSE_S = 2, (0.5, 1.5)
 
     @classmethod
@@ -324,6 +326,36 @@ class Pair(ByHand):
             return None
         took = self.trades(leader)
         self.start(standby)
+        return took
+
+    def held(self, name):
+        """Orders that it has refused because an exception of their symbol is open."""
+        return self.ask(name, "counters").get("counters", {}).get("refused", {}).get("exception", 0)
+
+    def fault_held(self, leader):
+        """The leader has an exception from before, and dies: the new one refuses the symbol, too, until a person clears it there."""
+        standby = self.other(leader)
+        for name in (standby, leader):
+            self.kill(name)
+        with open(self.run_dir / f"{leader}.exceptions", "a") as file:
+            file.write(HELD)
+        self.start(leader)
+        self.start(standby)
+        if self.stand() is None:
+            return None
+        self.kill(leader)
+        took = self.trades(standby)
+        before = self.held(standby)
+        if took is None or self.wait(lambda: self.held(standby) > before, PATIENCE_S) is None:
+            return None
+        (cleared,) = self.ask(standby, "exceptions")["open"]
+        self.tickpath("exceptions", "--oeg", standby, "--clear", str(cleared["id"]), "--by", "test")
+        time.sleep(0.1)
+        before = self.held(standby)
+        time.sleep(1)
+        if self.held(standby) != before:
+            return None
+        self.start(leader)
         return took
 
     def fault_switch(self, leader):
