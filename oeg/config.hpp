@@ -61,8 +61,8 @@ struct OegConfig {
   GatewayOptions gateway_options() const;
   JournalOptions journal_options() const;
   fix::SessionOptions session_options() const;  // reads the password; throws Error
-  // Of venue, shard and FIX session, which the two of a pair share with no other oeg: whoever says
-  // another one is no half of this pair.
+  // A hash of venue, shard and FIX session: the two of a pair share it with no other oeg. An oeg
+  // that says another one is no half of this pair.
   std::uint64_t pair_id() const;
 };
 

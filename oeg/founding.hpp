@@ -1,5 +1,5 @@
-// A person's word that this oeg is to lead where there is nobody to join (`tickpath pair found`):
-// from the admin socket to the thread that looks for the pair, and the answer back.
+// `tickpath pair found`: a person lets this oeg lead where there is nobody to join. The question
+// goes from the admin socket to the thread that looks for the pair, and the answer back.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class Founding {
   std::optional<std::uint32_t> asked();
   void grant(std::uint32_t epoch);
   void refuse(const std::string& why);
-  // It looks no more.
+  // The thread looks no more: whoever asks from now on is refused.
   void close();
 
  private:

@@ -15,7 +15,8 @@
 namespace tickpath::oeg {
 namespace {
 
-// Of the store, which is in memory: a millisecond or two. A store of the default size takes six.
+// A step reads so much of the store, which is in memory: a millisecond or two. A store of the
+// default size takes six steps.
 constexpr std::uint64_t kPartBytes = 1u << 22;
 
 std::string content_of(const std::string& path) {

@@ -22,8 +22,8 @@ inline constexpr std::uint8_t kAsksOnly = 1;
 inline constexpr std::string_view kLeadsInEpoch = "leads, in epoch ";
 // The other answer to anything of Service::kStandby: this one runs, and has a part in who leads.
 inline constexpr std::string_view kDoesNotLead = "it does not lead";
-// Likewise with this flag, by an oeg that a person wants to lead: it claims nothing, and nobody
-// gives way to it.
+// Service::kStandby with this flag: an oeg that a person wants to lead asks who leads. The answer
+// is one of the two; nobody gives way to the question.
 inline constexpr std::uint8_t kAsksWhoLeads = 2;
 
 }  // namespace tickpath::wire
