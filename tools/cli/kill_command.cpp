@@ -113,9 +113,7 @@ std::string oeg_of(const KillArguments& arguments, const Place& place) {
       if (each.value("leads", false)) return each.value("name", std::string("oeg"));
   if (!place.number) return "oeg";
   for (const RunningProgram& each : running_programs(arguments.run_dir))
-    if (each.program == "oeg" && !each.stands_by &&
-        venue_number(try_status(arguments.run_dir, each.name)) == *place.number)
-      return each.name;
+    if (each.program == "oeg" && !each.stands_by && each.venue == *place.number) return each.name;
   return "oeg of venue " + std::to_string(*place.number);
 }
 
@@ -130,27 +128,25 @@ void at_each(const std::vector<Place>& places, const KillArguments& arguments, V
 
 // Where a venue's shards have an oeg each, and each oeg a risk of its own: the same for each risk.
 // Empty: there are no shards.
-std::vector<KillArguments> of_each_shard(const KillArguments& arguments) {
+std::vector<KillArguments> of_each_shard(const KillArguments& arguments,
+                                         const std::vector<RunningProgram>& running) {
   std::vector<KillArguments> all;
   std::set<std::string> risks;  // that an oeg obeys
-  const std::vector<RunningProgram> running = running_programs(arguments.run_dir);
-  const auto is_there = [&](const Json& status) {
-    return status.is_object() && (!arguments.venue || venue_number(status) == *arguments.venue);
+  const auto is_there = [&](const RunningProgram& each) {
+    return each.answers && (!arguments.venue || each.venue == *arguments.venue);
   };
   for (const RunningProgram& each : running) {
-    if (each.program != "oeg" || each.stands_by) continue;
-    const Json status = try_status(arguments.run_dir, each.name);
-    if (!is_there(status) || status.value("shard", "").empty()) continue;
+    if (each.program != "oeg" || each.stands_by || !is_there(each) || each.shard.empty()) continue;
     all.push_back(arguments);
     all.back().oeg = each.name;
-    all.back().shard = status.value("shard", "");
-    risks.insert(status.value("risk", ""));
+    all.back().shard = each.shard;
+    risks.insert(each.risk);
   }
   if (all.empty()) return all;
   // One whose oeg is down: it has to know when that comes back.
   for (const RunningProgram& each : running) {
     if (each.program != "risk" || each.stands_by || risks.contains(each.name)) continue;
-    if (!is_there(try_status(arguments.run_dir, each.name))) continue;
+    if (!is_there(each)) continue;
     all.push_back(arguments);
     all.back().risk = each.name;
   }
@@ -160,16 +156,17 @@ std::vector<KillArguments> of_each_shard(const KillArguments& arguments) {
 // The same for each venue that a risk in the run directory is of.
 std::vector<KillArguments> of_each_venue(const KillArguments& arguments) {
   std::set<int> venues;
-  for (const RunningProgram& each : running_programs(arguments.run_dir))
-    if (each.program == "risk")
-      venues.insert(venue_number(try_status(arguments.run_dir, each.name)));
+  // Once: a program that hangs holds up the kill.
+  const std::vector<RunningProgram> running = running_programs(arguments.run_dir);
+  for (const RunningProgram& each : running)
+    if (each.program == "risk") venues.insert(each.venue);
   if (!arguments.risk.empty()) return {arguments};
   std::vector<KillArguments> all;
   for (const int venue : venues) {
     KillArguments of_venue = arguments;
     if (venues.size() > 1) of_venue.venue = venue;
     std::vector<KillArguments> shards;
-    if (arguments.oeg.empty()) shards = of_each_shard(of_venue);
+    if (arguments.oeg.empty()) shards = of_each_shard(of_venue, running);
     all.insert(all.end(), shards.begin(), shards.end());
     if (shards.empty()) all.push_back(of_venue);
   }

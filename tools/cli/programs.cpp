@@ -8,6 +8,7 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <thread>
 #include <tuple>
 
@@ -112,16 +113,36 @@ bool stands_by(const control::Json& status) {
          status.value("pair", control::Json::object()).value("role", "leader") != "leader";
 }
 
+namespace {
+
+RunningProgram by_its_status(const std::string& run_dir, const std::string& name, pid_t pid) {
+  const control::Json status = try_status(run_dir, name);
+  RunningProgram program;
+  program.name = name;
+  program.program = program_of(name);
+  program.pid = pid;
+  program.stands_by = stands_by(status);
+  if (!status.is_object()) return program;
+  program.program = status.value("program", program.program);
+  program.answers = true;
+  program.venue = venue_number(status);
+  if (program.program != "oeg") return program;
+  program.shard = status.value("shard", "");
+  program.risk = status.value("risk", "");
+  return program;
+}
+
+}  // namespace
+
 std::vector<RunningProgram> running_programs(const std::string& run_dir) {
-  std::vector<RunningProgram> running;
+  std::vector<std::future<RunningProgram>> answers;
   for (const std::string& name : control::RunDirectory::names(run_dir)) {
     const pid_t pid = control::RunDirectory::holder(run_dir, name);
     if (pid <= 0) continue;
-    const control::Json status = try_status(run_dir, name);
-    running.push_back(
-        {name, status.is_object() ? status.value("program", program_of(name)) : program_of(name),
-         pid, stands_by(status)});
+    answers.push_back(std::async(std::launch::async, by_its_status, run_dir, name, pid));
   }
+  std::vector<RunningProgram> running;
+  for (std::future<RunningProgram>& answer : answers) running.push_back(answer.get());
   std::stable_sort(running.begin(), running.end(), [](const auto& a, const auto& b) {
     return std::tuple(stop_rank(a.program), !a.stands_by) <
            std::tuple(stop_rank(b.program), !b.stands_by);

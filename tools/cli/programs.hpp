@@ -50,13 +50,18 @@ struct RunningProgram {
   std::string program;
   pid_t pid = 0;
   bool stands_by = false;  // one of a pair that does not lead, a risk beside the active one
+  bool answers = false;    // else the rest is not known
+  int venue = 0;           // CommonConfig::venue
+  std::string shard;       // of an oeg; empty: it trades the whole venue
+  std::string risk;        // of an oeg: the instance that it obeys
 };
 
 // By its `status`: one of a pair that does not lead or has just begun, or a risk beside the active
 // one. It ends first, or it would take over.
 bool stands_by(const control::Json& status);
 
-// Those that hold their pid file in the run directory, in stop order.
+// The programs that hold their pid file in the run directory, in stop order. All are asked at once,
+// so that several that hang take no longer than one (kStatusMs).
 std::vector<RunningProgram> running_programs(const std::string& run_dir);
 
 // Sends the signal, unless the process that has the program's name in the run directory has ended

@@ -1,9 +1,11 @@
 // Which processes of a run directory are signalled, and what is shown of what they left.
 #include "tools/cli/programs.hpp"
 
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
@@ -20,6 +22,17 @@
 
 namespace tickpath::cli {
 namespace {
+
+// The admin socket of a program that hangs, or has just been started and has no time to answer.
+net::FileDescriptor silent_socket(const std::string& run_dir, const std::string& name) {
+  sockaddr_un address{AF_UNIX, {}};
+  const std::string path = control::admin_path(run_dir, name);
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  net::FileDescriptor silent(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(::bind(silent.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  EXPECT_EQ(::listen(silent.get(), 1), 0);
+  return silent;
+}
 
 class Signals : public ::testing::Test {
  protected:
@@ -39,6 +52,13 @@ class Signals : public ::testing::Test {
     ended_ = ::waitpid(child_, nullptr, WNOHANG) == child_;
     return ended_;
   }
+  // As in the directory's file of a program that the child is.
+  void write_pid_file(const std::string& name) {
+    std::ifstream stat("/proc/" + std::to_string(child_) + "/stat");
+    std::string field;
+    for (int i = 0; i < 22; ++i) stat >> field;  // proc(5): the start; the name has no space here
+    std::ofstream(directory_ + "/" + name + ".pid") << child_ << " " << field << "\n";
+  }
   test_support::Folder folder_;
   std::string directory_ = folder_.path();
   pid_t child_ = -1;
@@ -53,11 +73,22 @@ TEST_F(Signals, AProcessThatOnlyHasTheNumberOfAProgramIsLeftAlone) {
   EXPECT_FALSE(ends());
 }
 
+// A kill is not given before it is known which programs run.
+TEST_F(Signals, ProgramsThatHangAreAskedAllAtOnce) {
+  std::vector<net::FileDescriptor> sockets;
+  for (const std::string name : {"mdh", "oeg", "risk"}) {
+    write_pid_file(name);
+    sockets.push_back(silent_socket(directory_, name));
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  const std::vector<RunningProgram> running = running_programs(directory_);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(2 * kStatusMs));
+  ASSERT_EQ(running.size(), 3u);
+  for (const RunningProgram& each : running) EXPECT_FALSE(each.answers);
+}
+
 TEST_F(Signals, TheProgramItselfGetsThem) {
-  std::ifstream stat("/proc/" + std::to_string(child_) + "/stat");
-  std::string field;
-  for (int i = 0; i < 22; ++i) stat >> field;  // proc(5): the start; the name has no space here
-  std::ofstream(directory_ + "/mdh.pid") << child_ << " " << field << "\n";
+  write_pid_file("mdh");
   signal_program(directory_, {"mdh", "mdh", child_}, SIGKILL);
   EXPECT_TRUE(wait_for_exit(child_, 20'000));
   EXPECT_TRUE(ends());
@@ -76,22 +107,11 @@ TEST(LastLines, TheCauseStandsBeforeWhatFollowedIt) {
   EXPECT_EQ(last_lines(file + ".none", 2, "crashed by "), "");
 }
 
-// As one does that has just been started: its socket is there before it has time to answer.
 TEST(HangWatch, WaitsForNoProgramThatDoesNotAnswer) {
   const test_support::Folder folder;
-  std::vector<std::string> names;
+  const std::vector<std::string> names{"sim", "mdh", "oeg", "risk", "strategy"};
   std::vector<net::FileDescriptor> silent;
-  for (const char* name : {"sim", "mdh", "oeg", "risk", "strategy"}) {
-    names.emplace_back(name);
-    sockaddr_un address{AF_UNIX, {}};
-    const std::string path = control::admin_path(folder.path(), name);
-    path.copy(address.sun_path, sizeof(address.sun_path) - 1);
-    silent.emplace_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    ASSERT_EQ(
-        ::bind(silent.back().get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
-        0);
-    ASSERT_EQ(::listen(silent.back().get(), 1), 0);
-  }
+  for (const std::string& name : names) silent.push_back(silent_socket(folder.path(), name));
   HangWatch watch(folder.path(), names);
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_TRUE(watch.look().empty());
