@@ -1,237 +1,12 @@
-// Two oegs' pairs and their witness in one process, over the fabric, turned by one thread.
-#include "oeg/pair.hpp"
+// Who leads of a pair, and what whoever takes over has.
+#include "tests/unit/oeg/pair_fixture.hpp"
 
-#include <array>
-#include <future>
-#include <memory>
-#include <optional>
-#include <thread>
-#include <vector>
-
-#include <gtest/gtest.h>
-
-#include "common/clock/clock.hpp"
-#include "common/wire/hello.hpp"
-#include "oeg/datapath.hpp"
-#include "risk/witness.hpp"
-#include "tests/support/folder.hpp"
-#include "tests/support/patience.hpp"
-#include "tests/unit/link/fabric.hpp"
-#include "tests/unit/oeg/fakes.hpp"
-
-namespace tickpath::oeg {
+namespace tickpath::oeg::paired {
 namespace {
-
-using link::test::now_ns;
-using test_support::Folder;
-using test_support::turn_until;
-
-// Nobody is to be suspected because this machine was busy, but where a test is about that.
-constexpr std::int64_t kNever = 120'000'000'000;
-
-link::HeartbeatOptions watched(std::int64_t dead_after_ns) {
-  link::HeartbeatOptions options;
-  options.suspect_after_ns = dead_after_ns / 2;
-  options.dead_after_ns = dead_after_ns;
-  return options;
-}
-
-// What a gateway records of so many orders.
-std::vector<JournalRecord> orders(std::uint32_t count) {
-  GatewayFixture fixture;
-  for (std::uint32_t i = 1; i <= count; ++i)
-    fixture.request(fixture.limit_order(i, 1'000'000, 100));
-  return fixture.journal.records;
-}
-
-constexpr std::uint32_t kSmallLog = 1u << 16;
-constexpr std::int64_t kConfirmMax = 30'000'000;
-
-struct SideOptions {
-  std::int64_t dead_after_ns = kNever;
-  std::int64_t confirm_max_ns = kNever;
-  std::uint32_t log_bytes = PairOptions{}.log_bytes;
-  std::uint64_t journal_records = 4096;
-  int lives = 1;  // of who leads: each raises the epoch
-};
-
-// One oeg, without all but its journal, its FIX store and its half of the pair.
-class PairSide {
- public:
-  PairSide(const Folder& folder, rdma::Device& device, std::uint8_t place, bool leads,
-           const SideOptions& side = {})
-      : place_(place),
-        options_([&] {
-          PairOptions options;
-          options.place = place;
-          options.file = folder / ("oeg" + std::to_string(place) + ".pair");
-          options.confirm_max_ns = side.confirm_max_ns;
-          options.log_bytes = side.log_bytes;
-          return options;
-        }()),
-        journal_({.path = folder / ("oeg" + std::to_string(place) + ".journal"),
-                  .records = side.journal_records,
-                  .kept_max = 256,
-                  .sizes = {64, 16, 16, 1024}}),
-        session_([&] {
-          fix::SessionOptions options;
-          options.sender = "PAIR";
-          options.target = "SIM";
-          options.store_path = folder / ("oeg" + std::to_string(place) + ".fix");
-          options.store_messages = 64;
-          return options;
-        }()),
-        memory_(options_.file, place, 1),
-        heartbeat_(device, "oeg.heartbeat"),
-        pair_(options_, watched(side.dead_after_ns), device, nullptr, journal_, session_, memory_,
-              rules(place, leads ? side.lives : 0), hot_log_) {}
-
-  Pair& pair() noexcept { return pair_; }
-  Journal& journal() noexcept { return journal_; }
-  link::Heartbeat& heartbeat() noexcept { return heartbeat_; }
-  PairMemory& memory() noexcept { return memory_; }
-  const PairOptions& options() const noexcept { return options_; }
-  std::uint8_t place() const noexcept { return place_; }
-
-  // Both threads of the program, one after the other.
-  void turn() {
-    heartbeat_.beat();
-    if (pair_.connections().connecting()) (void)pair_.connections().poll_connect();
-    pair_.collect();
-    pair_.turn(now_ns());
-  }
-  // What the control thread does at a takeover.
-  FenceResult recover() {
-    const FenceResult fence = pair_.revoke_former();
-    pair_.recovered();
-    return fence;
-  }
-
- private:
-  static Succession rules(std::uint8_t place, int lives) {
-    Succession rules(place);
-    if (lives != 0) rules.found();
-    for (int life = 1; life < lives; ++life) rules.begin_again();
-    return rules;
-  }
-
-  const std::uint8_t place_;
-  PairOptions options_;
-  Journal journal_;
-  fix::Session session_;
-  PairMemory memory_;
-  link::Heartbeat heartbeat_;
-  log::HotLog hot_log_;
-  Pair pair_;
-};
-
-class PairTest : public ::testing::Test {
- protected:
-  using Stage = Pair::Stage;
-
-  PairTest() { new_witness(); }
-
-  // Another life; it has forgotten, or remembers.
-  void new_witness(bool forgets = true) {
-    witness_.reset();
-    if (forgets) witness_file_ = folder_ / ("witness" + std::to_string(++witnesses_));
-    witness_ = std::make_unique<risk::Witness>(*fabric_.device, link::test::fresh_endpoint(),
-                                               "risk", witness_file_);
-  }
-
-  void begin(std::int64_t standby_dead_after_ns = kNever) {
-    begin({}, {.dead_after_ns = standby_dead_after_ns});
-  }
-  // starts: the second one is turned. spools: its log is taken meanwhile.
-  void begin(const SideOptions& first, const SideOptions& second, bool starts = true,
-             bool spools = false) {
-    first_.emplace(folder_, *fabric_.device, std::uint8_t{1}, true, first);
-    second_.emplace(folder_, *fabric_.device, std::uint8_t{2}, false, second);
-    connect_witness(*first_);
-    connect_witness(*second_);
-    if (!starts) stopped_ = 2;
-    join(*first_, *second_, spools);
-  }
-
-  // Turns whoever is there until `done`.
-  template <class Done>
-  [[nodiscard]] bool turned_until(Done&& done) {
-    return turn_until(done, [&] {
-      witness_->serve();
-      witness_->collect();
-      for (std::optional<PairSide>* side : {&first_, &second_})
-        if (side->has_value() && stopped_ != (*side)->place()) (*side)->turn();
-      std::this_thread::yield();
-    });
-  }
-
-  void connect_witness(PairSide& side) {
-    const wire::Hello hello =
-        wire::make_hello(wire::Role::kOeg, wire::Service::kWitness, "oeg", side.place());
-    side.pair().connections().start_connect(witness_->endpoint(), link::bytes_of(hello), {},
-                                            Pair::kWitness, "risk");
-    ASSERT_TRUE(turned_until([&] { return side.pair().has_witness(); }));
-  }
-
-  void join(PairSide& leader, PairSide& joiner, bool spools = false) {
-    auto log = std::make_unique<link::ReplicatedLog>(*fabric_.device, joiner.options().log_bytes,
-                                                     "oeg.log");
-    const std::array grants{log->grant(), joiner.heartbeat().grant()};
-    auto joining = std::async(std::launch::async, [&] {
-      return link::connect_tables(*fabric_.device, fabric_.endpoint, {}, grants, 60'000, "oeg");
-    });
-    const rdma::Grant heartbeat = leader.heartbeat().grant();
-    std::optional<bool> accepted;
-    ASSERT_TRUE(turned_until([&] {
-      if (const auto request = fabric_.listener->next())
-        leader.pair().connections().start_accept(
-            *request, {}, {&heartbeat, 1}, Pair::kStandby,
-            [&](std::uint32_t, const rdma::SetupError* error) { accepted = error == nullptr; });
-      return accepted.has_value();
-    }));
-    ASSERT_TRUE(*accepted);
-    auto spool = spools ? std::make_unique<LogSpool>(*log) : nullptr;
-    joiner.pair().follow(std::move(log), std::move(spool));
-    joiner.pair().connections().adopt(joining.get().connection, Pair::kLeader);
-  }
-
-  [[nodiscard]] bool paired() {
-    return turned_until([&] {
-      return !first_->pair().word().alone && second_->pair().word() == first_->pair().word();
-    });
-  }
-
-  // Records an order on the leader; returns whether it may leave once the standby was turned.
-  [[nodiscard]] bool replicated(PairSide& leader, JournalRecord record) {
-    EXPECT_TRUE(leader.pair().append(record));
-    return turned_until([&] { return leader.pair().may_act(); });
-  }
-
-  // The standby has seen that the leader is gone, and asked the witness.
-  [[nodiscard]] bool takes_over(PairSide& side) {
-    return turned_until([&] { return side.pair().stage() == Stage::kTakingOver; });
-  }
-
-  // Records one of a few orders; false: there is no room for it.
-  [[nodiscard]] bool recorded(PairSide& leader, std::size_t count) {
-    JournalRecord record = orders_[count % orders_.size()];
-    return leader.pair().has_room() && leader.pair().append(record);
-  }
-
-  Folder folder_;
-  link::test::Fabric fabric_;
-  int witnesses_ = 0;
-  std::string witness_file_;
-  std::unique_ptr<risk::Witness> witness_;
-  std::optional<PairSide> first_;
-  std::optional<PairSide> second_;
-  int stopped_ = 0;  // the place of one that is not turned
-  const std::vector<JournalRecord> orders_ = orders(8);
-};
 
 TEST_F(PairTest, WhatHasTakenEffectIsInTheJournalOfWhoTakesOver) {
   begin();
-  ASSERT_TRUE(paired());
+  ASSERT_TRUE(pair_stands());
   for (std::size_t i = 0; i < 4; ++i) ASSERT_TRUE(replicated(*first_, orders_[i]));
   const wire::Leadership before = first_->pair().word();
   first_.reset();  // it is gone, and its connections with it
@@ -249,7 +24,7 @@ TEST_F(PairTest, WhatHasTakenEffectIsInTheJournalOfWhoTakesOver) {
 
 TEST_F(PairTest, AHungLeaderThatGoesOnActsOnNothing) {
   begin(1'000'000'000);
-  ASSERT_TRUE(paired());
+  ASSERT_TRUE(pair_stands());
   ASSERT_TRUE(replicated(*first_, orders_[0]));
   stopped_ = 1;
   ASSERT_TRUE(takes_over(*second_));
@@ -269,7 +44,7 @@ TEST_F(PairTest, AHungLeaderThatGoesOnActsOnNothing) {
 
 TEST_F(PairTest, TheFormerLeadersRightToTheLogIsTakenBack) {
   begin(1'000'000'000);
-  ASSERT_TRUE(paired());
+  ASSERT_TRUE(pair_stands());
   stopped_ = 1;
   ASSERT_TRUE(takes_over(*second_));
   EXPECT_EQ(second_->pair().fence_result(), FenceResult::kNone) << "not yet";
@@ -280,7 +55,7 @@ TEST_F(PairTest, TheFormerLeadersRightToTheLogIsTakenBack) {
 
 TEST_F(PairTest, ByHandTheStandbyLeadsWithoutASuspicion) {
   begin();
-  ASSERT_TRUE(paired());
+  ASSERT_TRUE(pair_stands());
   ASSERT_TRUE(replicated(*first_, orders_[0]));
   first_->pair().hand_over();
   ASSERT_TRUE(takes_over(*second_));
@@ -297,7 +72,7 @@ TEST_F(PairTest, ByHandTheStandbyLeadsWithoutASuspicion) {
 
 TEST_F(PairTest, WithoutStandbyAndWitnessALeaderActsOnNothing) {
   begin();
-  ASSERT_TRUE(paired());
+  ASSERT_TRUE(pair_stands());
   new_witness();  // nobody is connected to this one
   ASSERT_TRUE(turned_until([&] { return !first_->pair().has_witness(); }));
   second_.reset();
@@ -311,7 +86,7 @@ TEST_F(PairTest, WithoutStandbyAndWitnessALeaderActsOnNothing) {
 // Else two that wait for a life of the witness that is gone would wait for ever.
 TEST_F(PairTest, ALeaderThatWaitsForTheWordOfAnotherLifeOfTheWitnessAsksItsPeer) {
   begin();
-  ASSERT_TRUE(paired());
+  ASSERT_TRUE(pair_stands());
   new_witness();
   ASSERT_TRUE(turned_until([&] { return !first_->pair().has_witness(); }));
   second_.reset();
@@ -324,7 +99,7 @@ TEST_F(PairTest, ALeaderThatWaitsForTheWordOfAnotherLifeOfTheWitnessAsksItsPeer)
 
 TEST_F(PairTest, WithoutAStandbyTheLeaderGoesOnByTheWitnessesWord) {
   begin();
-  ASSERT_TRUE(paired());
+  ASSERT_TRUE(pair_stands());
   const std::uint32_t epoch = first_->pair().word().epoch;
   JournalRecord record = orders_[0];
   stopped_ = 2;  // so that it confirms, but does not follow
@@ -339,7 +114,7 @@ TEST_F(PairTest, WithoutAStandbyTheLeaderGoesOnByTheWitnessesWord) {
 
 TEST_F(PairTest, AnotherLifeOfTheWitnessDecidesOnceTheStandbyKnowsIt) {
   begin();
-  ASSERT_TRUE(paired());
+  ASSERT_TRUE(pair_stands());
   const wire::Leadership word = first_->pair().word();
   new_witness();
   ASSERT_TRUE(turned_until([&] { return !first_->pair().has_witness(); }));
@@ -360,7 +135,7 @@ TEST_F(PairTest, AnotherLifeOfTheWitnessDecidesOnceTheStandbyKnowsIt) {
 
 TEST_F(PairTest, AWitnessThatNobodyWasToldOfDecidesNothing) {
   begin();
-  ASSERT_TRUE(paired());
+  ASSERT_TRUE(pair_stands());
   new_witness();
   ASSERT_TRUE(turned_until([&] { return !second_->pair().has_witness(); }));
   connect_witness(*second_);  // before the leader has seen it
@@ -375,7 +150,7 @@ TEST_F(PairTest, AWitnessThatNobodyWasToldOfDecidesNothing) {
 
 TEST_F(PairTest, AWitnessThatRemembersDecidesNothingEitherBeforeTheStandbyIsTold) {
   begin();
-  ASSERT_TRUE(paired());
+  ASSERT_TRUE(pair_stands());
   const wire::Leadership word = first_->pair().word();
   new_witness(false);
   EXPECT_EQ(witness_->leadership(), word);
@@ -395,7 +170,7 @@ TEST_F(PairTest, AWitnessThatRemembersDecidesNothingEitherBeforeTheStandbyIsTold
 // that has gone on alone has not.
 TEST_F(PairTest, WhoIsAskedForTheLeadAsksTheWitnessAllTheSameWhereItAnswers) {
   begin({.confirm_max_ns = kConfirmMax, .log_bytes = kSmallLog}, {.log_bytes = kSmallLog});
-  ASSERT_TRUE(paired());
+  ASSERT_TRUE(pair_stands());
   stopped_ = 2;
   for (std::size_t count = 0; recorded(*first_, count);) ++count;
   ASSERT_TRUE(turned_until([&] { return first_->pair().word().alone; }));
@@ -408,7 +183,7 @@ TEST_F(PairTest, WhoIsAskedForTheLeadAsksTheWitnessAllTheSameWhereItAnswers) {
 
 TEST_F(PairTest, WhereNoWitnessAnswersWhoIsAskedForTheLeadLeads) {
   begin();
-  ASSERT_TRUE(paired());
+  ASSERT_TRUE(pair_stands());
   const std::uint32_t epoch = second_->pair().word().epoch;
   new_witness();  // nobody is connected to this one
   ASSERT_TRUE(turned_until([&] { return !second_->pair().has_witness(); }));
@@ -443,7 +218,7 @@ TEST_F(PairTest, OfTwoThatLeadAloneTheOneWhoseWordIsOlderStepsDown) {
 
 TEST_F(PairTest, WhoComesAgainIsAStandbyAsBefore) {
   begin();
-  ASSERT_TRUE(paired());
+  ASSERT_TRUE(pair_stands());
   second_.reset();
   ASSERT_TRUE(turned_until([&] { return first_->pair().word().alone; }));
   for (std::size_t i = 0; i < 3; ++i) ASSERT_TRUE(replicated(*first_, orders_[i]));
@@ -456,7 +231,7 @@ TEST_F(PairTest, WhoComesAgainIsAStandbyAsBefore) {
   }
   connect_witness(*second_);
   join(*first_, *second_);
-  ASSERT_TRUE(paired());
+  ASSERT_TRUE(pair_stands());
   ASSERT_TRUE(replicated(*first_, orders_[3]));
   ASSERT_TRUE(turned_until([&] { return second_->journal().size().get() == 4; }));
   EXPECT_EQ(second_->pair().counters().damaged.get(), 0u);
@@ -464,7 +239,7 @@ TEST_F(PairTest, WhoComesAgainIsAStandbyAsBefore) {
 
 TEST_F(PairTest, TheStandbyIsToldWhichExceptionsAPersonHasCleared) {
   begin();
-  ASSERT_TRUE(paired());
+  ASSERT_TRUE(pair_stands());
   const Exception exception{.id = 3, .realtime_ns = 5, .journal_sequence = 12, .symbol = "AAPL"};
   first_->pair().tell_cleared(cleared(exception, "anna"));
   ClearedException told;
@@ -489,136 +264,5 @@ TEST_F(PairTest, WhoHasJoinedGoesOnWithTheLeadersBookWhateverJournalStartSays) {
 
 // ------------------------------------------------------------- a log that is not taken
 
-TEST_F(PairTest, AStandbyThatTakesNothingIsGivenUpAfterConfirmMaxOfAFullLog) {
-  begin({.confirm_max_ns = kConfirmMax, .log_bytes = kSmallLog}, {.log_bytes = kSmallLog});
-  ASSERT_TRUE(paired());
-  stopped_ = 2;  // its heart is believed to beat
-  std::size_t count = 0;
-  while (recorded(*first_, count)) ++count;
-  EXPECT_TRUE(first_->pair().may_act()) << "the transport confirms";
-  EXPECT_TRUE(first_->pair().has_room_for_own_cancels()) << "a kill's cancels leave";
-  EXPECT_FALSE(first_->pair().has_room());
-  ASSERT_TRUE(turned_until([&] { return first_->pair().word().alone; }));
-  EXPECT_EQ(first_->pair().counters().standbys_lost.get(), 1u);
-  EXPECT_TRUE(recorded(*first_, count));
-  EXPECT_TRUE(first_->pair().may_act());
-}
-
-TEST_F(PairTest, OfAFullLogCancelsAndReportsHaveAPartOfTheirOwn) {
-  begin({.log_bytes = 1u << 20}, {.log_bytes = 1u << 20});
-  ASSERT_TRUE(paired());
-  stopped_ = 2;
-  const Pair& pair = first_->pair();
-  std::array<std::size_t, 4> taken{};
-  std::size_t count = 0;
-  for (; pair.has_room_for_own_cancels() && count < 40'000; ++count) {
-    JournalRecord record = orders_[count % orders_.size()];
-    taken[0] += pair.has_room() ? 1 : 0;
-    taken[1] += pair.has_room_for_changes() ? 1 : 0;
-    taken[2] += pair.has_room_for_reports() ? 1 : 0;
-    ++taken[3];
-    if (count % 2048 == 0) first_->journal().maintain(0);
-    ASSERT_TRUE(first_->pair().append(record));
-    ASSERT_TRUE(first_->pair().may_act());
-  }
-  EXPECT_LT(taken[0], taken[1]);
-  EXPECT_LT(taken[1], taken[2]);
-  EXPECT_LT(taken[2], taken[3]);
-}
-
-TEST_F(PairTest, NothingWaitsForAJoinerWhoseLogIsFullItIsDropped) {
-  begin({.log_bytes = kSmallLog}, {.log_bytes = kSmallLog}, false);
-  ASSERT_TRUE(turned_until([&] { return first_->pair().streams_from() != 0; }));
-  for (std::size_t count = 0; count < 1000; ++count) {
-    ASSERT_TRUE(recorded(*first_, count)) << count;
-    ASSERT_TRUE(first_->pair().may_act()) << count;
-  }
-  EXPECT_EQ(first_->pair().counters().log_full.get(), 1u);
-  ASSERT_TRUE(turned_until([&] { return first_->pair().counters().standbys_lost.get() == 1; }));
-  EXPECT_EQ(first_->pair().streams_from(), 0u);
-  stopped_ = 0;  // it finds its connection ended, and is to join again
-  ASSERT_TRUE(turned_until([&] { return second_->pair().stage() == Stage::kRetired; }));
-}
-
-TEST_F(PairTest, WhatIsRecordedWhileAJoinerStartsIsTakenIntoItsMemory) {
-  begin({.log_bytes = kSmallLog}, {.log_bytes = kSmallLog}, false, true);
-  ASSERT_TRUE(turned_until([&] { return first_->pair().streams_from() != 0; }));
-  std::size_t count = 0;
-  for (; count < 1000; ++count) {
-    ASSERT_TRUE(recorded(*first_, count));
-    bool turned = false;
-    ASSERT_TRUE(turned_until([&] {
-      return std::exchange(turned, true) && first_->pair().lag_bytes().get() < kSmallLog / 4;
-    }));
-  }
-  EXPECT_EQ(first_->pair().counters().standbys_lost.get(), 0u);
-  EXPECT_EQ(second_->journal().size().get(), 0u) << "its datapath has not begun";
-  stopped_ = 0;
-  ASSERT_TRUE(turned_until([&] { return second_->journal().size().get() == count; }));
-  ASSERT_TRUE(paired());
-  EXPECT_EQ(second_->pair().counters().damaged.get(), 0u);
-}
-
-// Its datapath begins with more than it takes in a turn, and the leader records meanwhile what the
-// log has no room for.
-TEST_F(PairTest, WhatIsRecordedWhileAJoinerCatchesUpIsTakenIntoItsMemoryToo) {
-  const SideOptions side{.log_bytes = kSmallLog, .journal_records = 1u << 14};
-  begin(side, side, false, true);
-  ASSERT_TRUE(turned_until([&] { return first_->pair().streams_from() != 0; }));
-  std::size_t count = 0;
-  const auto record = [&](std::size_t end) {  // in steps for which a standby's log has room
-    while (count < end) {
-      for (int i = 0; i < 25; ++i, ++count)
-        if (!recorded(*first_, count)) return false;
-      bool turned = false;
-      if (!turned_until([&] {
-            return std::exchange(turned, true) && first_->pair().lag_bytes().get() < kSmallLog / 16;
-          }))
-        return false;
-    }
-    return true;
-  };
-  ASSERT_TRUE(record(3000));
-  for (int turn = 0; turn < 10; ++turn) {
-    second_->turn();
-    ASSERT_TRUE(record(count + 100)) << turn;
-  }
-  EXPECT_LT(second_->journal().size().get(), count) << "it has not caught up";
-  stopped_ = 0;
-  ASSERT_TRUE(turned_until([&] { return second_->journal().size().get() == count; }));
-  ASSERT_TRUE(paired());
-  EXPECT_EQ(first_->pair().counters().standbys_lost.get(), 0u);
-  EXPECT_EQ(second_->pair().counters().damaged.get(), 0u);
-}
-
-// More than the standby's segment has room for, which has no next one.
-constexpr std::uint64_t kSegment = 8192;
-constexpr std::size_t kMore = kSegment + 100;
-
-TEST_F(PairTest, AStandbyWithoutRoomInItsJournalGivesItselfUp) {
-  begin({.journal_records = 2 * kSegment},
-        {.confirm_max_ns = kConfirmMax, .journal_records = kSegment});
-  ASSERT_TRUE(paired());
-  for (std::size_t count = 0; count < kMore; ++count) ASSERT_TRUE(recorded(*first_, count));
-  ASSERT_TRUE(turned_until(
-      [&] { return second_->pair().stage() == Stage::kRetired && first_->pair().word().alone; }));
-  EXPECT_EQ(first_->pair().stage(), Stage::kLeading);
-  EXPECT_EQ(first_->pair().word().leader, 1);
-  EXPECT_TRUE(first_->pair().may_act());
-}
-
-TEST_F(PairTest, AStandbyWithoutRoomInItsJournalLeadsWithAllThatWasConfirmedWhenItMust) {
-  begin({.journal_records = 2 * kSegment}, {.journal_records = kSegment});
-  ASSERT_TRUE(paired());
-  for (std::size_t count = 0; count < kMore; ++count) ASSERT_TRUE(recorded(*first_, count));
-  ASSERT_TRUE(turned_until(
-      [&] { return first_->pair().may_act() && !second_->journal().has_room_for_reports(); }));
-  first_.reset();
-  ASSERT_TRUE(takes_over(*second_));
-  EXPECT_EQ(second_->journal().size().get(), kMore);
-  second_->journal().catch_up_to_lead();
-  EXPECT_EQ(second_->journal().state().sequence, kMore);
-}
-
 }  // namespace
-}  // namespace tickpath::oeg
+}  // namespace tickpath::oeg::paired
