@@ -323,9 +323,7 @@ void Pair::on_witness() noexcept {
     settle();
   }
   if (rules_.role() == Role::kLeader) {
-    if (!rules_.word().alone)
-      (void)rules_.move(word_.second(), holds_);
-    else if (may_enrol())
+    if (!rules_.move(word_.second(), holds_) && may_enrol())
       (void)rules_.enrol(word_.second(), holds_);
     settle();
   }

@@ -46,6 +46,7 @@ void Succession::on_answer(const Change& change, Leadership found) noexcept {
     case Asks::kMove:
       asks_ = Asks::kNothing;
       moving_ = made ? Moving::kHolds : Moving::kNo;
+      if (!made && word_.alone) ask(Asks::kPair, word_, paired());
       return;
     case Asks::kAlone:
       if (made) return lead(desired_);
@@ -159,16 +160,18 @@ void Succession::on_standby_lost() noexcept {
 bool Succession::move(std::uint64_t witness, Leadership found) noexcept {
   // One that was asked to hold the word and is gone is given up: nobody goes by it yet.
   const bool again = asks_ == Asks::kMove && witness != moving_to_;
-  if (role_ != Role::kLeader || word_.alone || (asks_ != Asks::kNothing && !again) ||
-      moving_ == Moving::kTold || witness == witness_)
+  const bool paired_already = !word_.alone || offer_posted_;
+  if (role_ != Role::kLeader || !paired_already || witness == witness_ ||
+      (asks_ != Asks::kNothing && asks_ != Asks::kPair && !again) || moving_ == Moving::kTold)
     return false;
   if (moving_ == Moving::kHolds && witness == moving_to_) return false;  // the standby is told next
   // Of a life that is newer than what we know: it may decide for others, not for us. An older word
   // is what it held when we left it for another one.
-  if (found != word_ && found.epoch >= word_.epoch) return false;
+  const Leadership standing = word_.alone ? paired() : word_;
+  if (found != standing && found != word_ && found.epoch >= word_.epoch) return false;
   moving_to_ = witness;
   moving_ = Moving::kNo;
-  ask(Asks::kMove, found, word_);
+  ask(Asks::kMove, found, standing);
   return true;
 }
 
@@ -180,6 +183,10 @@ void Succession::on_move_confirmed() noexcept {
   if (moving_ != Moving::kTold) return;
   moving_ = Moving::kNo;
   witness_ = moving_to_;
+  if (!word_.alone) return;
+  word_ = paired();  // the offer was confirmed before
+  offered_ = 0;
+  offer_posted_ = false;
 }
 
 void Succession::hand_over() noexcept {

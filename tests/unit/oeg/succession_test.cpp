@@ -50,6 +50,44 @@ TEST(Succession, AMoveGoesOnToANewerLifeOfTheWitness) {
   EXPECT_EQ(leader.wanted()->witness, 3u);
 }
 
+// 2 has confirmed the offer, and life 1 of the witness was asked for the pair.
+Succession leader_that_offered() {
+  Succession leader(1);
+  leader.found();
+  (void)leader.enrol(1, {1, 1, true});
+  leader.on_offer_confirmed(*leader.offer());
+  return leader;
+}
+
+// The witness dies before it answers: else the standby would ask a life that is gone, and could
+// never take over.
+TEST(Succession, APairWhoseWitnessDiesBeforeItAnswersComesIntoForceAtItsNextLife) {
+  for (const Leadership saved : {Leadership{1, 1, true}, Leadership{2, 1, false}, Leadership{}}) {
+    Succession leader = leader_that_offered();
+    ASSERT_TRUE(leader.move(2, saved));
+    EXPECT_EQ(leader.wanted()->desired, (Leadership{2, 1, false}));
+    leader.on_answer(*leader.wanted(), saved);
+    EXPECT_TRUE(leader.needs_confirmation());
+    leader.on_move_told();
+    leader.on_move_confirmed();
+    EXPECT_EQ(leader.word(), (Leadership{2, 1, false}));
+    EXPECT_EQ(leader.witness(), 2u);
+    EXPECT_TRUE(leader.needs_confirmation());
+    EXPECT_TRUE(leader.may_act(true));
+    EXPECT_FALSE(leader.may_act(false));
+  }
+}
+
+TEST(Succession, AnOfferThatTheNextLifeDoesNotTakeIsAskedForWhereItWas) {
+  Succession leader = leader_that_offered();
+  const Succession::Change first = *leader.wanted();
+  ASSERT_TRUE(leader.move(2, {}));
+  leader.on_answer(*leader.wanted(), {1, 1, true});  // changed by somebody meanwhile
+  ASSERT_TRUE(leader.wanted().has_value());
+  EXPECT_EQ(*leader.wanted(), first);
+  EXPECT_FALSE(leader.move(2, {3, 2, true})) << "the standby leads there";
+}
+
 // ------------------------------------------------------- a memory that is not the newest
 
 Succession lone_leader(std::uint8_t self, std::uint32_t epoch) {
