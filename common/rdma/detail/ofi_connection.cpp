@@ -273,6 +273,14 @@ void OfiConnection::send(std::vector<std::byte> frame) {
   core_.post([self = shared_from_this(), frame = std::move(frame)] { self->stream_->send(frame); });
 }
 
+// The end is noted behind the frame: a sweep in between would say goodbye first.
+void OfiConnection::refuse(std::vector<std::byte> frame) {
+  core_.post([self = shared_from_this(), frame = std::move(frame)] {
+    self->stream_->send(frame);
+    self->close();
+  });
+}
+
 template <class Ready>
 void OfiConnection::await(const SetupDeadline& deadline, const std::string& what, Ready&& ready) {
   for (;;) {

@@ -92,7 +92,8 @@ class OfiConnection : public std::enable_shared_from_this<OfiConnection> {
   // ---- the thread of its set-up, then the control thread
   void start();  // begins to receive
   void send(std::vector<std::byte> frame);
-  void set_peer(const std::string& peer);  // once known by its hello
+  void refuse(std::vector<std::byte> frame);  // the last that it sends; then it closes
+  void set_peer(const std::string& peer);     // once known by its hello
   // Throw SetupError (kTimeout, kRefused, kProtocol).
   OfiMessage await_message(const SetupDeadline& deadline, const std::string& what);
   void send_regions(std::span<const RemoteRegion> regions, std::uint32_t session);

@@ -105,8 +105,8 @@ class StreamRequest : public ConnectionRequest {
   }
   void reject(std::string_view reason) noexcept override {
     if (caller_.connection == nullptr) return;
-    caller_.connection->send(encode_reject<typename Connection::Header>(reason));
-    close();
+    std::exchange(caller_.connection, nullptr)
+        ->refuse(encode_reject<typename Connection::Header>(reason));
   }
 
  protected:

@@ -347,6 +347,14 @@ void VerbsConnection::send(std::vector<std::byte> frame) {
   core_.post([self = shared_from_this(), frame = std::move(frame)] { self->stream_->send(frame); });
 }
 
+// The end is noted behind the frame: a sweep in between would say goodbye first.
+void VerbsConnection::refuse(std::vector<std::byte> frame) {
+  core_.post([self = shared_from_this(), frame = std::move(frame)] {
+    self->stream_->send(frame);
+    self->close();
+  });
+}
+
 template <class Ready>
 void VerbsConnection::await(const SetupDeadline& deadline, const std::string& what, Ready&& ready) {
   std::unique_lock lock(mutex_);

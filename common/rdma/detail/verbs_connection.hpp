@@ -93,7 +93,8 @@ class VerbsConnection : public std::enable_shared_from_this<VerbsConnection> {
   // ---- the thread of its set-up, then the control thread
   void start();  // begins to receive
   void send(std::vector<std::byte> frame);
-  void set_peer(const std::string& peer);  // once known by its hello
+  void refuse(std::vector<std::byte> frame);  // the last that it sends; then it closes
+  void set_peer(const std::string& peer);     // once known by its hello
   std::string peer() const;
   // Throws SetupError (kTimeout, kRefused, kProtocol).
   VerbsMessage await_message(const SetupDeadline& deadline, const std::string& what);

@@ -336,7 +336,8 @@ class Model {
       after_change(next, id);
       visit(next, at_, "hands over:", id);
     }
-    for (int life = first_life(world); life <= world.life && node.rules.needs_confirmation(); ++life) {
+    for (int life = first_life(world); life <= world.life && node.rules.needs_confirmation();
+         ++life) {
       if (static_cast<std::uint64_t>(life) == node.rules.witness()) continue;
       World next = world;
       Succession& rules = next.node(id).rules;
