@@ -57,7 +57,8 @@ void check_again(Version version, const ExecutionReport& report) {
   if ((fill && !report.status && report.last_shares == 0) || (report.status && !side) ||
       static_cast<unsigned>(report.reject_reason) > reason_max)
     return;
-  if (report.trade_change != TradeChange::kNone) return;  // read, and sent by nobody here
+  if (report.trade_change != TradeChange::kNone) return;  // read, and sent for fault runs alone
+  if (report.exec_type == ExecType::kTriggered) return;   // sent as Restated
   const Again<ExecutionReport> again(version, report);
   // FIX 4.2 has 39=5 in the report of a replacement, whatever the order's state.
   const bool has_state = version != Version::k42 || report.exec_type != ExecType::kReplaced;
