@@ -311,7 +311,7 @@ wire::Hello PairKeeper::own_hello(wire::Service service) const {
   return hello;
 }
 
-// A stranger asks again and again; the log is told once.
+// A stranger asks again and again. One line of the log is enough.
 bool PairKeeper::keeps_out(rdma::ConnectionRequest& request, const wire::Hello& hello) {
   const std::string why = why_stranger(config_, hello);
   if (why.empty()) return false;

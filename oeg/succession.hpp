@@ -104,10 +104,10 @@ class Succession {
   // The standby does not confirm: its connection failed, it is silent, or it has fenced its log.
   // Its log is given up for good.
   void on_standby_lost() noexcept;
-  // The witness lives anew, or another one is there. Asks it to hold the word, or the offer that a
-  // standby has confirmed: the life that was asked for the pair may be gone without an answer. Once
-  // moved() the standby is to be told, as an entry, and on_move_confirmed() makes it the one that
-  // decides. False: nothing to ask.
+  // The witness lives anew, or another one is there. Asks it to hold the word. If a standby has
+  // confirmed an offer, asks it to hold the pair: the former life may have gone without an answer.
+  // Once moved(), an entry of the log names the new life to the standby, and on_move_confirmed()
+  // makes it the one that decides. False: nothing to ask.
   bool move(std::uint64_t witness, wire::Leadership found) noexcept;
   bool moved() const noexcept { return moving_ == Moving::kHolds; }
   // The life that the standby is to be told.

@@ -1,5 +1,5 @@
-// How old a message is that another host sent and a standby adopted. SendingTime is by the clock of
-// that host. Where our clock is behind that one, an old message would look young.
+// The age of a message that another host sent and a standby has copied. SendingTime is by the clock
+// of that host. Where our clock is behind that one, an old message would look young.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Who leads of a pair, and what whoever takes over has.
+// Which oeg of a pair leads, and what the one that takes over has in its journal.
 #include "tests/unit/oeg/pair_fixture.hpp"
 
 namespace tickpath::oeg::paired {
