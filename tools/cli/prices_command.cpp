@@ -25,8 +25,6 @@
 namespace tickpath::cli {
 namespace {
 
-constexpr std::uint32_t kTimeoutMs = MdhConnection::kTimeoutMs;
-
 struct PriceArguments {
   std::vector<std::string> symbols;
   std::uint64_t trades = 0;
@@ -46,7 +44,7 @@ class PriceReader {
     if (extras.size() <= wire::PricesGrants::kStore)
       throw Error("mdh at " + arguments.from.where() + " grants no price store");
     client_.attach(*mdh_.connection, extras[wire::PricesGrants::kStore]);
-    require(client_.read_info(kTimeoutMs));
+    require(client_.read_info(MdhConnection::kTimeoutMs));
   }
   ~PriceReader() { client_.detach(); }
   prices::PriceClient& client() noexcept { return client_; }
@@ -104,7 +102,7 @@ std::uint64_t span_ns(const std::string& text) {
 }
 
 // Of a name as the recording has it, which may be longer than the feed's symbols are.
-std::string symbol_of(const PriceArguments& arguments, const std::string& name) {
+std::string feed_symbol(const PriceArguments& arguments, const std::string& name) {
   return std::string(control::LongNames::read(arguments.from.run_dir).symbol_of(name));
 }
 std::uint64_t word_of(const std::string& symbol) {
@@ -128,9 +126,9 @@ void show_state(const wire::StoreInfo& info) {
 void show_latest(const PriceArguments& arguments, PriceReader& reader) {
   std::vector<std::uint64_t> words;
   for (const std::string& symbol : arguments.symbols)
-    words.push_back(word_of(symbol_of(arguments, symbol)));
+    words.push_back(word_of(feed_symbol(arguments, symbol)));
   std::vector<prices::LatestAnswer> answers(words.size());
-  PriceReader::require(reader.client().latest_many(words, answers, kTimeoutMs));
+  PriceReader::require(reader.client().latest_many(words, answers, MdhConnection::kTimeoutMs));
   std::vector<ShownLatest> rows;
   std::vector<std::string> problems;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -155,8 +153,8 @@ void show_ranges(const PriceArguments& arguments, wire::HistoryKind kind, PriceR
   if (!arguments.json) show_state(reader.client().info());
   for (const std::string& symbol : arguments.symbols) {
     ShownRange range{symbol, kind, {}, {}, {}};
-    range.answer =
-        reader.client().range(symbol_of(arguments, symbol), request, range.lines, kTimeoutMs);
+    range.answer = reader.client().range(feed_symbol(arguments, symbol), request, range.lines,
+                                         MdhConnection::kTimeoutMs);
     PriceReader::require(range.answer.status);
     range.problem = problem_of(range.answer.status);
     if (!range.problem.empty()) problems.push_back(symbol + ": " + range.problem);

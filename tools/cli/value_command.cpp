@@ -28,8 +28,6 @@ using values::ValueRequest;
 using values::ValueState;
 using values::ValueStatus;
 
-constexpr std::uint32_t kTimeoutMs = MdhConnection::kTimeoutMs;
-
 struct ValueArguments {
   std::string key;
   std::string value;
@@ -102,7 +100,7 @@ void run_operation(const ValueArguments& arguments, ValueOperation operation) {
   request.key = arguments.key;
   request.bytes = std::as_bytes(std::span(arguments.value));
   request.expected = arguments.version;
-  const ValueStatus status = shared.client().run(request, kTimeoutMs);
+  const ValueStatus status = shared.client().run(request, MdhConnection::kTimeoutMs);
   const ValueState& now = shared.client().current();
   if (status == ValueStatus::kConflict)
     throw Error(arguments.key + " is " +
@@ -121,7 +119,7 @@ void run_list(const ValueArguments& arguments) {
   };
   std::vector<Found> rows;
   const ValueStatus status = shared.client().for_each(
-      kTimeoutMs, [&](const wire::SharedValue& value, std::uint64_t version) {
+      MdhConnection::kTimeoutMs, [&](const wire::SharedValue& value, std::uint64_t version) {
         rows.push_back({value, version});
       });
   if (status != ValueStatus::kOk) shared.fail(status);

@@ -6,15 +6,10 @@
 #include <cstring>
 #include <new>
 
+#include "common/base/cpu.hpp"
 #include "common/rdma/ordering.hpp"
 
 namespace tickpath::rdma::detail {
-namespace {
-
-constexpr std::size_t kLine = 64;
-
-}  // namespace
-
 IwarpQueues::IwarpQueues(const VerbsCore& core, const QueuePairOptions& options)
     : mask_(std::bit_ceil(options.send_depth) - 1),
       receive_mask_(std::bit_ceil(options.receive_depth) - 1),
@@ -22,14 +17,15 @@ IwarpQueues::IwarpQueues(const VerbsCore& core, const QueuePairOptions& options)
       receive_depth_(options.receive_depth),
       inline_bytes_(std::min(options.inline_bytes, kIwarpInlineBytes)),
       requests_(std::make_unique<WorkRequest[]>(mask_ + 1)),
-      pages_(round_up(sizeof(Counts) + (receive_mask_ + 1) * sizeof(IwarpHeader), kLine) +
+      pages_(round_up(sizeof(Counts) + (receive_mask_ + 1) * sizeof(IwarpHeader), kCacheLineBytes) +
                  (mask_ + 1) * sizeof(Place),
              "the headers of a queue pair"),
       counts_(new (pages_.data()) Counts) {
   std::byte* const headers = pages_.data() + sizeof(Counts);
   receive_headers_ = reinterpret_cast<IwarpHeader*>(headers);
   places_ = reinterpret_cast<Place*>(
-      pages_.data() + round_up(sizeof(Counts) + (receive_mask_ + 1) * sizeof(IwarpHeader), kLine));
+      pages_.data() +
+      round_up(sizeof(Counts) + (receive_mask_ + 1) * sizeof(IwarpHeader), kCacheLineBytes));
   registration_ = register_memory(core, pages_, pages_.mapped_bytes(),
                                   IBV_ACCESS_LOCAL_WRITE | core.read_sink_access(), "headers");
   count_registration_ = register_memory(

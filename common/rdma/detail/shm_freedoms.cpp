@@ -21,7 +21,6 @@ namespace tickpath::rdma::detail {
 namespace {
 
 constexpr const char* kVariable = "TICKPATH_SHM_FREEDOMS";
-constexpr std::size_t kLine = 64;
 
 // Written before freedoms_taken, and never while somebody posts.
 Freedoms taken;
@@ -67,7 +66,7 @@ void in_pieces(std::uintptr_t address, std::size_t from, std::size_t to, std::si
 // The lines of [address, address + length) in any order, and in each its words of `size` bytes.
 template <class Piece>
 void scatter(std::uintptr_t address, std::size_t length, std::size_t size, Piece&& piece) noexcept {
-  in_pieces(address, 0, length, kLine, [&](std::size_t from, std::size_t to) {
+  in_pieces(address, 0, length, kCacheLineBytes, [&](std::size_t from, std::size_t to) {
     in_pieces(address, from, to, size, piece);
     pause_perhaps();
   });

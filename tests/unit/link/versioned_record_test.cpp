@@ -11,13 +11,13 @@ namespace tickpath::link {
 namespace {
 
 template <std::size_t N>
-struct Block {
+struct FilledBlock {
   std::uint64_t words[N];
 };
 
 template <std::size_t N>
-Block<N> filled(std::uint64_t seed) {
-  Block<N> block;
+FilledBlock<N> filled(std::uint64_t seed) {
+  FilledBlock<N> block;
   for (std::size_t i = 0; i < N; ++i) block.words[i] = seed * 1000 + i;
   return block;
 }
@@ -26,7 +26,8 @@ template <class T>
 class VersionedRecordOf : public testing::Test {};
 
 // One word, one line exactly, one word more, several lines exactly, and a size between.
-using Sizes = testing::Types<Block<1>, Block<7>, Block<8>, Block<35>, Block<24>>;
+using Sizes = testing::Types<FilledBlock<1>, FilledBlock<7>, FilledBlock<8>, FilledBlock<35>,
+                             FilledBlock<24>>;
 TYPED_TEST_SUITE(VersionedRecordOf, Sizes);
 
 TYPED_TEST(VersionedRecordOf, GivesBackWhatWasStoredAtEverySize) {
@@ -80,9 +81,9 @@ TYPED_TEST(VersionedRecordOf, LeavesTheCallersCopyAloneWhenTorn) {
 }
 
 TEST(VersionedRecord, TellsUnchangedFromNew) {
-  VersionedRecord<Block<11>> record(0);
+  VersionedRecord<FilledBlock<11>> record(0);
   std::uint64_t seen = 0;
-  Block<11> out{};
+  FilledBlock<11> out{};
   EXPECT_EQ(record.read_newer(out, seen), ReadStatus::kEmpty);
   record.store(filled<11>(1));
   EXPECT_EQ(record.read_newer(out, seen), ReadStatus::kOk);
@@ -93,7 +94,7 @@ TEST(VersionedRecord, TellsUnchangedFromNew) {
 }
 
 TEST(VersionedRecord, ContinuesTheVersionsOfTheOneItReplaces) {
-  VersionedRecord<Block<9>> record(40);
+  VersionedRecord<FilledBlock<9>> record(40);
   record.store(filled<9>(1));
   EXPECT_EQ(record.version(), 42u);
 }
@@ -101,7 +102,7 @@ TEST(VersionedRecord, ContinuesTheVersionsOfTheOneItReplaces) {
 // One thread stores records whose words are all alike, others load: a mixture would show at once.
 // For ThreadSanitizer, too: there is no data race, only torn bytes that versions give away.
 TEST(VersionedRecordStress, ReadersOnlyEverSeeWholeRecords) {
-  VersionedRecord<Block<35>> record(0);
+  VersionedRecord<FilledBlock<35>> record(0);
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> whole{0};
   std::atomic<std::uint64_t> mixed{0};
@@ -110,7 +111,7 @@ TEST(VersionedRecordStress, ReadersOnlyEverSeeWholeRecords) {
     readers.emplace_back([&] {
       std::uint64_t newest = 0;
       while (!stop.load()) {
-        Block<35> out;
+        FilledBlock<35> out;
         if (record.load(out) != ReadStatus::kOk) continue;
         whole.fetch_add(1);
         for (const std::uint64_t word : out.words)
@@ -121,7 +122,7 @@ TEST(VersionedRecordStress, ReadersOnlyEverSeeWholeRecords) {
     });
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
   for (std::uint64_t n = 1; std::chrono::steady_clock::now() < end || whole.load() < 100; ++n) {
-    Block<35> block;
+    FilledBlock<35> block;
     std::fill(std::begin(block.words), std::end(block.words), n);
     record.store(block);
     if (n % 64 == 0) std::this_thread::yield();

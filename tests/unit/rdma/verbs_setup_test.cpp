@@ -13,7 +13,7 @@
 namespace tickpath::rdma::detail {
 namespace {
 
-std::vector<std::byte> sample() {
+std::vector<std::byte> sample_accept() {
   VerbsHeader header{.type = VerbsMessageType::kAccept, .cm_port = 7471};
   header.token[15] = 9;
   const RemoteRegion region{0x1000, 64, 77, kRemoteRead};
@@ -21,7 +21,7 @@ std::vector<std::byte> sample() {
   return encode(header, {&region, 1}, std::as_bytes(std::span(body)));
 }
 
-std::string refusal(std::span<const std::byte> frame) {
+std::string verbs_refusal(std::span<const std::byte> frame) {
   const auto error = test_support::thrown<SetupError>([&] { parse_frame<VerbsHeader>(frame); });
   if (!error) return "accepted";
   EXPECT_EQ(error->cause(), SetupCause::kProtocol);
@@ -29,7 +29,7 @@ std::string refusal(std::span<const std::byte> frame) {
 }
 
 TEST(VerbsSetup, ParsesWhatItEncoded) {
-  const VerbsMessage message = parse_frame<VerbsHeader>(sample());
+  const VerbsMessage message = parse_frame<VerbsHeader>(sample_accept());
   EXPECT_EQ(message.header.type, VerbsMessageType::kAccept);
   EXPECT_EQ(message.header.cm_port, 7471);
   EXPECT_EQ(message.header.token[15], 9);
@@ -39,34 +39,34 @@ TEST(VerbsSetup, ParsesWhatItEncoded) {
 }
 
 TEST(VerbsSetup, RefusesEveryOtherLength) {
-  std::vector<std::byte> frame = sample();
+  std::vector<std::byte> frame = sample_accept();
   for (std::size_t length = 0; length < frame.size(); ++length) {
-    EXPECT_NE(refusal(std::span(frame).first(length)), "accepted") << length;
+    EXPECT_NE(verbs_refusal(std::span(frame).first(length)), "accepted") << length;
   }
   frame.push_back(std::byte{0});
-  EXPECT_NE(refusal(frame), "accepted");
+  EXPECT_NE(verbs_refusal(frame), "accepted");
 }
 
 TEST(VerbsSetup, NamesBothVersionsOfAPeerOfAnotherRelease) {
-  std::vector<std::byte> frame = sample();
+  std::vector<std::byte> frame = sample_accept();
   frame[4] = std::byte{99};
-  EXPECT_THAT(refusal(frame),
+  EXPECT_THAT(verbs_refusal(frame),
               ::testing::HasSubstr("version 99, this is " + std::to_string(kVerbsVersion)));
 }
 
 TEST(VerbsSetup, RefusesWhatIsNotOurs) {
   for (const std::size_t at : {0u, 6u}) {  // magic, type
-    std::vector<std::byte> frame = sample();
+    std::vector<std::byte> frame = sample_accept();
     frame[at] = std::byte{0xee};
-    EXPECT_NE(refusal(frame), "accepted") << at;
+    EXPECT_NE(verbs_refusal(frame), "accepted") << at;
   }
 }
 
 TEST(VerbsSetup, RefusesRegionsThatWrapOrHaveUnknownRights) {
   RemoteRegion region{~std::uint64_t{0}, 64, 1, kRemoteRead};
-  EXPECT_NE(refusal(encode(VerbsHeader{}, {&region, 1}, {})), "accepted");
+  EXPECT_NE(verbs_refusal(encode(VerbsHeader{}, {&region, 1}, {})), "accepted");
   region = {0x1000, 64, 1, 1u << 7};
-  EXPECT_NE(refusal(encode(VerbsHeader{}, {&region, 1}, {})), "accepted");
+  EXPECT_NE(verbs_refusal(encode(VerbsHeader{}, {&region, 1}, {})), "accepted");
 }
 
 TEST(VerbsSetup, AllowsNoControlCharactersIntoLogs) {
