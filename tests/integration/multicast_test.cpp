@@ -40,7 +40,7 @@ class MulticastPipeline : public ::testing::Test {
 };
 
 TEST_F(MulticastPipeline, TradesAndConservesEverything) {
-  Process pipeline(up(60'000, 6), folder.path());
+  Process pipeline(up(30'000, 3), folder.path());
   ASSERT_TRUE(pipeline.wait_for_output("strategy   ready", kPatience)) << pipeline.output();
   EXPECT_TRUE(strategy_takes_more());
   for (const char* program : {"risk", "oeg"})
@@ -50,13 +50,13 @@ TEST_F(MulticastPipeline, TradesAndConservesEverything) {
         << program;
   EXPECT_EQ(folder.counter("mdh", "publish", "slots_posted"), 0u) << "nobody is written to";
   expect_all_conserved(pipeline.wait(kPatient));
-  EXPECT_EQ(json::parse(folder.summary("mdh")).at("feed_messages"), 60'000);
+  EXPECT_EQ(json::parse(folder.summary("mdh")).at("feed_messages"), 30'000);
   EXPECT_EQ(folder.positions("sim"), folder.positions("strategy"));
   EXPECT_FALSE(folder.positions("strategy").empty());
 }
 
 TEST_F(MulticastPipeline, ConservesEverythingAtFivePercentLoss) {
-  Process pipeline(up(60'000, 10), folder.path(),
+  Process pipeline(up(30'000, 5), folder.path(),
                    {{"TICKPATH_MULTICAST_LOSS", "per_mille=50,seed=1"}});
   ASSERT_TRUE(pipeline.wait_for_output("strategy   ready", kPatience)) << pipeline.output();
   EXPECT_TRUE(folder.wait_counter_above("strategy", "feed_multicast", "recovered", 100));
@@ -89,7 +89,7 @@ TEST_F(MulticastPipeline, SurvivesAMdhAndAStrategyThatAreKilled) {
 
 // Stopped for a second, a strategy counts as dead to oeg, and to nobody else.
 TEST_F(MulticastPipeline, AStoppedStrategyHarmsNobody) {
-  Process pipeline(up(100'000, 20), folder.path());
+  Process pipeline(up(40'000, 8), folder.path());
   ASSERT_TRUE(pipeline.wait_for_output("strategy   ready", kPatience)) << pipeline.output();
   ASSERT_TRUE(strategy_takes_more());
   const pid_t strategy = folder.program_id("strategy");

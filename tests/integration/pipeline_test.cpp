@@ -27,17 +27,17 @@ trace::Analysis analyse_run(const PipelineFolder& folder) {
 
 TEST(Pipeline, TradesAGeneratedRecordingAndConservesEverything) {
   const PipelineFolder folder;
-  const Finished up = folder.run_up(folder.generate(60'000, 6));
+  const Finished up = folder.run_up(folder.generate(30'000, 3));
   ASSERT_EQ(up.exit_code, 0) << up.output;
   const trace::Analysis analysis = analyse_run(folder);
-  EXPECT_GE(analysis.orders_complete, 100u);
+  EXPECT_GE(analysis.orders_complete, 50u);
   EXPECT_TRUE(analysis.missing.empty())
       << "first missing hop " << trace::info(analysis.missing.front().first).name;
-  EXPECT_GE(analysis.ticks, 60'000u);
+  EXPECT_GE(analysis.ticks, 30'000u);
   const json sim = json::parse(folder.summary("sim"));
   const json mdh = json::parse(folder.summary("mdh"));
-  EXPECT_EQ(sim.at("feed_messages"), 60'000);
-  EXPECT_EQ(mdh.at("feed_messages"), 60'000);
+  EXPECT_EQ(sim.at("feed_messages"), 30'000);
+  EXPECT_EQ(mdh.at("feed_messages"), 30'000);
   EXPECT_EQ(mdh.at("feed_messages_missed"), 0);
 }
 
@@ -50,9 +50,9 @@ TEST(PipelineVariants, TradesTheSameOverFix44AndWhileOrdersAreRestated) {
   const PipelineFolder folder;
   speak_fix44(folder);
   folder.edit("sim", "self_match = \"cancel_newest\"", "self_match = \"decrement\"");
-  const Finished up = folder.run_up(folder.generate(60'000, 6));
+  const Finished up = folder.run_up(folder.generate(30'000, 3));
   ASSERT_EQ(up.exit_code, 0) << up.output;
-  EXPECT_GE(analyse_run(folder).orders_complete, 100u);
+  EXPECT_GE(analyse_run(folder).orders_complete, 50u);
   EXPECT_EQ(folder.positions("sim"), folder.positions("oeg"));
   EXPECT_FALSE(folder.positions("oeg").empty());
 }
@@ -80,7 +80,7 @@ TEST_P(GuardedPipeline, EveryDatapathThreadKeepsFromTheAllocatorAndTheKernel) {
   const PipelineFolder folder;
   const std::string report = folder / "guard";
   EXPECT_THAT(
-      run(folder.up(folder.generate(40'000, 4),
+      run(folder.up(folder.generate(20'000, 2),
                     {"--preload", guard, "--set", std::string("datapath.wait=") + GetParam()}),
           folder.path(), std::chrono::seconds(120), {{"TICKPATH_ALLOC_GUARD_FILE", report}}),
       Ends(0));
@@ -143,10 +143,10 @@ std::vector<std::string> lossy_lines(const PipelineFolder& folder) {
 
 TEST(PipelineVariants, LosesNoMessageToTwoLossyLines) {
   const PipelineFolder folder;
-  const Finished up = folder.run_up(folder.generate(60'000, 6), lossy_lines(folder));
+  const Finished up = folder.run_up(folder.generate(30'000, 3), lossy_lines(folder));
   ASSERT_EQ(up.exit_code, 0) << up.output;
   const json mdh = json::parse(folder.summary("mdh"));
-  EXPECT_EQ(mdh.at("feed_messages"), 60'000);
+  EXPECT_EQ(mdh.at("feed_messages"), 30'000);
   EXPECT_EQ(mdh.at("feed_messages_missed"), 0);
   EXPECT_NE(read_file(folder.run_dir() + "/mdh.log").find("whole again"), std::string::npos)
       << "nothing was lost on both lines";
@@ -158,11 +158,11 @@ TEST(Pipeline, PublishesItsOrdersOnLossyLinesWithoutAnInvalidMessage) {
   const PipelineFolder folder;
   std::vector<std::string> arguments = lossy_lines(folder);
   arguments.insert(arguments.end(), {"--set", "sim:matching.publish=true"});
-  const Finished up = folder.run_up(folder.generate(60'000, 6), arguments);
+  const Finished up = folder.run_up(folder.generate(30'000, 3), arguments);
   ASSERT_EQ(up.exit_code, 0) << up.output;
   const json sim = json::parse(folder.summary("sim"));
   const json mdh = json::parse(folder.summary("mdh"));
-  EXPECT_GT(sim.at("feed_messages"), 60'050);
+  EXPECT_GT(sim.at("feed_messages"), 30'025);
   EXPECT_EQ(mdh.at("feed_messages"), sim.at("feed_messages"));
   EXPECT_EQ(mdh.at("feed_messages_missed"), 0);
   EXPECT_EQ(mdh.at("details").at("book_refused"), 0);
@@ -202,7 +202,7 @@ TEST(Pipeline, AKillRefusesNewOrdersAndCancelsWhatIsOpenUntilItIsLifted) {
   const char* guard = std::getenv("TICKPATH_ALLOC_GUARD");
   const std::string report = folder / "guard";
   const std::vector<std::string> preload{"--preload", guard != nullptr ? guard : ""};
-  Process up(folder.up(folder.generate(80'000, 8),
+  Process up(folder.up(folder.generate(60'000, 6),
                        guard != nullptr ? preload : std::vector<std::string>{}),
              folder.path(), {{"TICKPATH_ALLOC_GUARD_FILE", report}});
   ASSERT_TRUE(up.wait_for_output("strategy   ready", test_support::kPatience)) << up.output();
@@ -244,7 +244,7 @@ TEST(PipelineVariants, ASymbolKeepsTheIdThatItHadInAFormerRun) {
   // The recording names ZAAA to ZAAT in this order: one more than there is room for beside GONE.
   write_file(folder.run_dir() + "/mdh.instruments", "GONE 2020-01-01\nZAAT\nZAAC\nZAAA\n");
   folder.edit("mdh", "instruments_max = 16384", "instruments_max = 20");
-  const Finished up = folder.run_up(folder.generate(40'000, 4));
+  const Finished up = folder.run_up(folder.generate(20'000, 2));
   EXPECT_EQ(up.exit_code, 0) << up.output << folder.logs();
   std::istringstream kept(read_file(folder.run_dir() + "/mdh.instruments"));
   std::string symbols;
@@ -263,7 +263,7 @@ TEST(PipelineVariants, UpSaysWhoIsKilledSinceAnEarlierRun) {
   write_file(folder.run_dir() + "/risk.kills",
              R"({"format": 1, "version": 4, "kills": [{"strategy": "all", "by": "operator",
                 "operator": "alice", "since_ns": 1774965731000000000}]})");
-  EXPECT_THAT(folder.run_up(folder.generate(20'000, 2)),
+  EXPECT_THAT(folder.run_up(folder.generate(10'000, 1)),
               Ends(0, "risk: all strategies are killed since 2026-03-31T14:02:11Z by alice"));
   const json oeg = json::parse(folder.summary("oeg"));
   EXPECT_EQ(oeg.at("orders").at("sent"), 0);
