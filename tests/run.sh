@@ -14,7 +14,7 @@ case ${1:-} in
   -h | --help) sed -nE '2,9s/^# ?//p' "${BASH_SOURCE[0]}"; exit 0 ;;
   "") stages=(quick_release quick_sanitizers quick_guest) bound_minutes=15 ;; # 12 after the demo
   all) [ $# -eq 1 ] || { echo "run.sh: 'all' stands alone" >&2; exit 2; }
-    limit_minutes=${TICKPATH_LIMIT_MINUTES:-80}
+    limit_minutes=${TICKPATH_LIMIT_MINUTES:-60}
     stages=(all_release asan fuzz tsan) bound_minutes=45 ;;
   *) stages=("$@") bound_minutes=0 ;;
 esac
@@ -243,6 +243,7 @@ speed=$(tests/support/machine_speed.sh)
 printf 'speed\t%s\n' "$speed" >>"$stage_log"
 echo "this machine takes $speed times as long to compile as the one that the bounds are for"
 if [ "$limit_minutes" != 0 ]; then
+  limit_minutes=$(awk -v limit="$limit_minutes" -v speed="$speed" 'BEGIN { print limit * (speed > 1 ? speed : 1) }')
   end_at_the_limit &
   watcher=$!
 fi
