@@ -66,6 +66,29 @@ bool Ledger::restore(const wire::PositionRow& row) noexcept {
   return true;
 }
 
+bool Ledger::take(const Ledger& other) noexcept {
+  if (positions_max() < other.position_count_ || !orders_.take(other.orders_)) return false;
+  for (std::uint32_t at = 0; at < other.position_count_; ++at) {
+    const Position& position = other.positions_[at];
+    (void)position_row(position.row.strategy_id, position.row.instrument_id);
+    positions_[at] = position;
+  }
+  open_ = other.open_;
+  open_of_ = other.open_of_;
+  unanswered_of_ = other.unanswered_of_;
+  return other.second_cancels_.size() == 0 || take_second_cancels();
+}
+
+bool Ledger::take_second_cancels() noexcept {
+  bool room = true;
+  for (std::size_t strategy = 0; strategy < open_of_.size(); ++strategy)
+    orders_.for_each(strategy, [&](const Order& order) {
+      if (order.second_cancel_id != 0)
+        room &= second_cancels_.insert(order.second_cancel_id, orders_.index(order));
+    });
+  return room;
+}
+
 void Ledger::set_pending(Order& order, wire::RequestKind kind, std::uint64_t request_id,
                          std::uint64_t trace_id, std::uint32_t price, std::uint32_t shares,
                          bool own) noexcept {

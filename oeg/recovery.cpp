@@ -7,7 +7,8 @@ namespace tickpath::oeg {
 namespace {
 
 [[noreturn]] void too_small(const char* key) {
-  throw Error(std::string("the journal needs more ") + key + " than the configuration has");
+  throw Error(std::string("the journal holds more than the configuration has room for; raise ") +
+              key);
 }
 
 bool is_of_a_report(const JournalRecord& record) noexcept {
@@ -15,24 +16,23 @@ bool is_of_a_report(const JournalRecord& record) noexcept {
          record.event.event == wire::EventKind::kException;
 }
 
-// Brings the gateway, which has seen nothing yet, into the state.
+// Copies the state into a gateway that has taken no request and no report yet.
 void install(Gateway& gateway, const JournalState& state) {
   for (std::uint32_t id = 0; id < state.instruments.capacity(); ++id)
     if (state.instruments[id].symbol.length != 0)
       gateway.instruments().recover_symbol(id, state.instruments[id].symbol.view());
   Ledger& ledger = gateway.ledger();
-  for (std::uint32_t row = 0; row < state.ledger.position_count(); ++row)
-    if (!ledger.restore(state.ledger.position(row).row)) too_small("orders.positions_max");
+  if (!ledger.take(state.ledger)) too_small("orders.max or orders.positions_max");
+  const std::uint64_t now = tsc_now().value;
   for (const JournalState::StrategyIds& ids : state.strategies) {
     StrategySlot* const slot = gateway.assign_slot(ids.strategy);
     if (slot == nullptr) too_small("strategies.max");
     slot->last_id = ids.last_id;
-    state.ledger.for_each(ids.strategy, [&](Order order) {
+    ledger.for_each(ids.strategy, [&](Order& order) {
       order.orphan = order.former_day;
       slot->orphans |= order.orphan || order.second_cancel_id != 0;
-      order.asked_tsc = tsc_now().value;  // the venue has all the time that it ever had
+      order.asked_tsc = now;  // the venue has all the time that it ever had
       if (order.second_cancel_id != 0) order.overdue = Overdue::kCanceledAgain;
-      if (!ledger.restore(order)) too_small("orders.max");
     });
   }
   RecoveredCounts counts{};

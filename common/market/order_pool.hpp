@@ -1,6 +1,7 @@
 // Open orders in preallocated rows: found by any id that names them, and by age.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -41,6 +42,23 @@ class OrderPool {
     (ends.newest == IdMap::kNone ? ends.oldest : orders_[ends.newest].newer) = at;
     ends.newest = at;
     return &added;
+  }
+  // Everything of another pool, which stays as it is, into this one, into which nothing was ever
+  // inserted. Each order keeps its row. False: no room.
+  [[nodiscard]] bool take(const OrderPool& other) noexcept {
+    const std::size_t rows = other.rows_used();
+    if (rows > capacity() || lists_.size() != other.lists_.size()) return false;
+    std::copy_n(other.orders_.begin(), rows, orders_.begin());
+    lists_ = other.lists_;
+    // Both lists of free rows begin with those that were never used.
+    free_.resize(capacity() - rows);
+    free_.insert(free_.end(), other.free_.end() - (rows - other.size()), other.free_.end());
+    for (std::size_t list = 0; list < lists_.size(); ++list)
+      for_each(list, [this](const Order& order) {
+        (void)ids_.insert(order.id, index(order));
+        if (order.pending_id != 0) (void)ids_.insert(order.pending_id, index(order));
+      });
+    return true;
   }
   // It has no pending request.
   void erase(Order& order, std::size_t list = 0) noexcept {
@@ -106,6 +124,13 @@ class OrderPool {
 
  private:
   static constexpr std::size_t kIdsAnOrder = 2;  // the live one and the pending one
+
+  // All rows from this one on are free, and lie in free_ as in a new pool.
+  std::size_t rows_used() const noexcept {
+    std::size_t unused = 0;
+    while (unused < free_.size() && free_[unused] == capacity() - 1 - unused) ++unused;
+    return capacity() - unused;
+  }
 
   struct Ends {
     std::uint32_t oldest = IdMap::kNone;
