@@ -197,7 +197,6 @@ void restore_facts(Reader& reader, const CheckpointSection& section, JournalStat
     state.records = facts.records;
     state.impossible = facts.impossible;
     state.last = facts.last;
-    state.unfinished_seq = facts.last.more != 0 ? facts.last.fix_seq : 0;
   }
 }
 
@@ -274,6 +273,8 @@ void restore_section(Reader& reader, JournalState& state) {
       return restore_second_cancels(reader, section, state);
     case SectionKind::kOrderTerms:
       return restore_terms(reader, section, state);
+    case SectionKind::kUnfinished:
+      return state.entries.restore(reader.items<JournalRecord>(section));
     default:
       reader.unknown(section);
   }
@@ -321,6 +322,8 @@ std::string checkpoint_bytes(const JournalState& state, std::uint64_t segment,
     body.add<CheckpointSecondCancel>(SectionKind::kSecondCancels, cancels);
   if (const auto terms = terms_of(state); !terms.empty())
     body.add<CheckpointOrderTerms>(SectionKind::kOrderTerms, terms);
+  if (const auto& unfinished = state.entries.unfinished(); !unfinished.empty())
+    body.add<JournalRecord>(SectionKind::kUnfinished, unfinished);
   CheckpointHeader header{};
   std::memcpy(header.magic, CheckpointHeader::kMagic, sizeof(header.magic));
   header.version = CheckpointHeader::kVersion;

@@ -46,6 +46,7 @@ enum class SectionKind : std::uint32_t {
   kSecondCancels = 8,  // CheckpointSecondCancel, after the orders; likewise
   kOrderTerms = 9,     // CheckpointOrderTerms, likewise
   kPositions = 10,     // wire::PositionRow, in the order of rows; before the orders
+  kUnfinished = 11,    // JournalRecord: of an entry whose last record is not in it; likewise
 };
 
 struct CheckpointSection {
@@ -58,7 +59,8 @@ struct CheckpointFacts {
   RecoveredCounts counts;
   std::uint64_t records;
   std::uint64_t impossible;
-  // The last one: whether it took effect outside is decided at a restart (recovery.hpp).
+  // The last record of the last entry. A restart decides whether it took effect outside
+  // (recovery.hpp).
   JournalRecord last;
 };
 static_assert(sizeof(CheckpointFacts) == 272);

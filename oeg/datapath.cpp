@@ -25,6 +25,9 @@ constexpr int kEventsPerTurn = 64;
 // to resend, for it keeps no more messages than this by default.
 constexpr std::size_t kHeldEventsMax = 1u << 16;
 
+// Events of one message of the venue wait until all of it is recorded: more than it can bring.
+constexpr std::size_t kEventsOfAMessage = 64;
+
 // A venue that does not answer the Logon for so long is told to strategies as at any other time.
 constexpr std::uint64_t kHoldStrategiesNs = 1'000'000'000;
 
@@ -88,7 +91,8 @@ OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::T
     session_.set_mirror(pair_.get());
   }
   // Of a pair also for a takeover, which has no time for it.
-  if (unclaimed_ || pair_ != nullptr) reserve_touched(held_events_, kHeldEventsMax);
+  const bool holds_many = unclaimed_ || pair_ != nullptr;
+  reserve_touched(held_events_, holds_many ? kHeldEventsMax : kEventsOfAMessage);
   if (channel_ != nullptr) {
     wake_fd_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (wake_fd_ < 0) throw SystemError("eventfd", errno);
@@ -361,7 +365,7 @@ void OegDatapath::publish(const wire::OrderEvent& event) noexcept {
   }
   // Within its capacity, so that this allocates nothing. An event that finds no room is dropped: it
   // may not overtake the others. Its row's numbers have a gap then, and risk READs the row.
-  if (held_events_.size() < kHeldEventsMax)
+  if (held_events_.size() < held_events_.capacity())
     held_events_.push_back(event);
   else
     events_dropped_.add();

@@ -208,7 +208,7 @@ class OegDatapath final : public control::Datapath,
   void on_text(std::uint64_t cl_ord_id, std::string_view text) noexcept override;
   void send_text(const VenueText& text) noexcept;
 
-  bool may_act() noexcept { return pair_ == nullptr || pair_->may_act(); }
+  bool may_act() noexcept { return !gateway_.in_entry() && (pair_ == nullptr || pair_->may_act()); }
   void recover_gateway();
   bool turn_pair() noexcept;
   void begin_to_lead() noexcept;

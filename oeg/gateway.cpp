@@ -458,7 +458,7 @@ void Gateway::journal_refusal(const wire::OrderRequest& request,
   record.time_in_force = request.time_in_force;
   if (const Instrument* instrument = instruments_.find(request.instrument_id))
     std::memcpy(record.symbol, instrument->symbol.text, instrument->symbol.length);
-  if (!journal_.append(record)) counters_.journal_lost.add();
+  append(record, false);
 }
 
 // ---------------------------------------------------------------------------------- strategies

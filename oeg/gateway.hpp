@@ -191,9 +191,6 @@ class Gateway final : public fix::Handler {
   // Strategies of the last run are expected back; reports for them wait until give_up_awaited().
   void await_strategies() noexcept;
 
-  // The first records of that message were booked, and others were to follow: it comes again.
-  void resume_report(std::uint32_t fix_seq) noexcept { resumed_seq_ = fix_seq; }
-
   // What the last run booked, so that what repeats it is known.
   Executions& executions() noexcept { return executions_; }
 
@@ -228,6 +225,10 @@ class Gateway final : public fix::Handler {
   bool may_resend(const fix::Resend& resend) noexcept override;
   void on_refused(const fix::RefusedMessage& refused,
                   const fix::MessageInfo& info) noexcept override;
+
+  // A message of the venue is recorded in part: until it is recorded as a whole nothing of it may
+  // take effect outside.
+  bool in_entry() const noexcept { return in_entry_; }
 
   const GatewayCounters& counters() const noexcept { return counters_; }
   const Limits& limits() const noexcept { return limits_; }
@@ -279,7 +280,7 @@ class Gateway final : public fix::Handler {
     wire::RejectReason reason = wire::RejectReason::kNone;
     std::uint32_t fix_seq = 0;  // 0: ours, the request never came to the venue
     bool repeated = false;      // PossDup or PossResend
-    bool more = false;          // another record follows of the same message
+    bool more = false;          // the same message may bring another record
     std::int64_t fee = 0;       // of a fill, 1/1,000,000
   };
   void book(Order& order, const VenueReport& report) noexcept;
@@ -288,9 +289,6 @@ class Gateway final : public fix::Handler {
   void book_unanswered(Order& order, std::uint64_t request_id, wire::RejectReason reason,
                        std::uint32_t fix_seq, bool more = false) noexcept;
   void expire_unknown(std::uint64_t order_id, std::uint32_t fix_seq) noexcept;
-  bool resumes(const fix::MessageInfo& info) const noexcept {
-    return info.seq_num == resumed_seq_ && resumed_seq_ != 0;
-  }
   void book_fill(Order* order, const fix::ExecutionReport& report,
                  const fix::MessageInfo& info) noexcept;
   bool is_new_execution(const fix::ExecutionReport& report, const fix::MessageInfo& info) noexcept;
@@ -319,6 +317,14 @@ class Gateway final : public fix::Handler {
                            wire::ReportKind kind) noexcept;
   static bool answers_request(const Order& order, const LedgerReport& report) noexcept;
 
+  void take_report(const fix::ExecutionReport& report, const fix::MessageInfo& info) noexcept;
+  void take_cancel_reject(const fix::OrderCancelReject& reject,
+                          const fix::MessageInfo& info) noexcept;
+  void take_message_reject(const fix::MessageReject& reject, const fix::MessageInfo& info) noexcept;
+  // The only place that appends. `more`: the same message of the venue may bring another record.
+  bool append(JournalRecord& record, bool more) noexcept;
+  // After each message of the venue.
+  void end_entry() noexcept;
   void journal(const wire::OrderEvent& event, const Order& order, std::uint32_t fix_seq,
                std::uint64_t execution_id, bool more = false, std::int64_t fee = 0) noexcept;
   void charge(const wire::OrderEvent& fill, std::uint32_t row, std::int64_t fee) noexcept;
@@ -361,13 +367,16 @@ class Gateway final : public fix::Handler {
   std::atomic<std::size_t> slots_used_{0};
   std::uint64_t own_cancels_ = 0;  // ids of oeg's own
   std::uint32_t epoch_ = 0;
-  std::uint32_t resumed_seq_ = 0;  // of a message that the last run booked in part; 0: none
   Executions executions_;
   std::size_t crowded_ = 0;  // strategies for which the venue waits
   const std::uint64_t unread_ticks_;
   const std::uint64_t answer_ticks_;
   std::uint64_t up_since_tsc_ = 0;  // the last logon that turn() has seen
   bool was_up_ = false;
+  bool in_entry_ = false;  // the last record is not the last one of its entry
+  // Exceptions of that entry, for a person: as many as a message can bring beside what is booked.
+  std::array<ExceptionNote, 3> notes_;
+  std::size_t noted_ = 0;
   GatewayCounters counters_;
 };
 

@@ -125,10 +125,9 @@ void Gateway::book_fill(Order* order, const fix::ExecutionReport& report,
   venue.fix_seq = info.seq_num;
   venue.fee = report.commission_millionths;
   const bool follows = take_quantities(*order, report, venue.ledger);
-  if (!report.commission_known && !resumes(info))
-    except(ExceptionKind::kCommission, order, report, info);
-  if (!follows && !resumes(info)) except(ExceptionKind::kQuantities, order, report, info);
-  if (is_outside_limit(*order, venue.ledger.last_price) && !resumes(info))
+  if (!report.commission_known) except(ExceptionKind::kCommission, order, report, info);
+  if (!follows) except(ExceptionKind::kQuantities, order, report, info);
+  if (is_outside_limit(*order, venue.ledger.last_price))
     except(ExceptionKind::kOutsideLimit, order, report, info);
   book(*order, venue);
 }
@@ -144,8 +143,7 @@ void Gateway::change_execution(Order* order, const fix::ExecutionReport& report,
     });
   if (execution == nullptr) return except(ExceptionKind::kUnknownExecution, order, report, info);
   const bool corrected = report.trade_change == fix::TradeChange::kCorrected;
-  const bool half_done = corrected && execution->canceled && resumes(info);
-  if (execution->canceled && !half_done) {
+  if (execution->canceled) {
     if (info.may_repeat()) return counters_.reports.repeated.add();
     return except(ExceptionKind::kDuplicateExecution, order, report, info);
   }
@@ -153,13 +151,12 @@ void Gateway::change_execution(Order* order, const fix::ExecutionReport& report,
     return except(ExceptionKind::kShares, order, report, info);
   if (corrected && !has_price(order, report, info)) return;
   const bool done = order == nullptr || wire::is_final(order->state);
-  if (done && report.leaves_qty != 0 && !resumes(info))
-    except(ExceptionKind::kReopened, order, report, info);
+  if (done && report.leaves_qty != 0) except(ExceptionKind::kReopened, order, report, info);
   if (done) order = nullptr;
-  if (corrected && order != nullptr && is_outside_limit(*order, price_of(report)) && !resumes(info))
+  if (corrected && order != nullptr && is_outside_limit(*order, price_of(report)))
     except(ExceptionKind::kOutsideLimit, order, report, info);
   // What the fee is after the change, no field says for certain: a person looks at it.
-  if ((execution->charged || report.has_commission) && !resumes(info))
+  if (execution->charged || report.has_commission)
     except(ExceptionKind::kCommission, order, report, info);
 
   execution->canceled = true;
@@ -182,7 +179,7 @@ void Gateway::change_execution(Order* order, const fix::ExecutionReport& report,
     canceled.ledger.leaves = std::max(order->leaves, 1u);
   }
   canceled.more = corrected;
-  if (!half_done) change_fill(old, order, canceled);
+  change_fill(old, order, canceled);
   if (!corrected) return;
   const ExecutedPrice price = price_of(report);
   Execution right = old;
@@ -294,7 +291,10 @@ void Gateway::except(ExceptionKind kind, const Order* order, const fix::Executio
   event.strategy_id = note.strategy;
   journal(note, event, report);
   if (holds_symbol(kind)) hold_symbol(note.symbol);
-  events_.note_exception(note);
+  if (in_entry_ && noted_ < notes_.size())
+    notes_[noted_++] = note;
+  else
+    events_.note_exception(note);
   publish(event, IdMap::kNone);
 }
 
@@ -313,13 +313,8 @@ void Gateway::journal(ExceptionNote& note, const wire::OrderEvent& event,
   record.execution_id = report.exec_id;
   record.fix_seq = note.fix_seq;
   record.exception = static_cast<std::uint8_t>(note.kind);
-  // One of a report that is booked all the same.
-  record.more = is_booked(note.kind) ? 1 : 0;
   std::memcpy(record.symbol, note.symbol.text, note.symbol.length);
-  if (journal_.append(record))
-    note.journal_sequence = record.sequence;
-  else
-    counters_.journal_lost.add();
+  if (append(record, is_booked(note.kind))) note.journal_sequence = record.sequence;
 }
 
 wire::RejectReason Gateway::check_resend(const Order& order, const fix::Resend& resend) noexcept {
@@ -368,6 +363,7 @@ bool Gateway::may_resend(const fix::Resend& resend) noexcept {
   report.ledger.cumulative = order->cumulative;
   report.reason = reason;
   book(*order, report);
+  end_entry();
   return false;
 }
 
@@ -379,6 +375,7 @@ void Gateway::on_refused(const fix::RefusedMessage& refused,
   fix::ExecutionReport unread;
   unread.cl_ord_id = refused.cl_ord_id;
   except(ExceptionKind::kUnreadable, ledger_.find(refused.cl_ord_id), unread, info);
+  end_entry();
 }
 
 }  // namespace tickpath::oeg

@@ -92,6 +92,12 @@ bool only_loses_shares(const Order& order, const fix::ExecutionReport& report) n
 
 void Gateway::on_execution_report(const fix::ExecutionReport& report,
                                   const fix::MessageInfo& info) noexcept {
+  take_report(report, info);
+  end_entry();
+}
+
+void Gateway::take_report(const fix::ExecutionReport& report,
+                          const fix::MessageInfo& info) noexcept {
   trace_.stamp_at(trace::Hop::kOegReportRx, report.cl_ord_id, info.received);
   counters_.reports.received.add();
   if (report.has_commission) counters_.commissions.add();
@@ -111,7 +117,7 @@ void Gateway::on_execution_report(const fix::ExecutionReport& report,
   if (venue.ledger.kind == wire::ReportKind::kFill) return book_fill(order, report, info);
   if (order != nullptr && report.exec_type == fix::ExecType::kDoneForDay &&
       wire::outlives_day(order->time_in_force)) {
-    if (report.cum_qty != order->cumulative && !resumes(info))
+    if (report.cum_qty != order->cumulative)
       except(ExceptionKind::kQuantities, order, report, info);
     return counters_.reports.ignored.add();
   }
@@ -145,20 +151,21 @@ void Gateway::on_execution_report(const fix::ExecutionReport& report,
     except(ExceptionKind::kReplacement, order, report, info);
     return;
   }
-  if (!take_total(*order, report, venue.ledger) && !resumes(info))
+  if (!take_total(*order, report, venue.ledger))
     except(ExceptionKind::kQuantities, order, report, info);
   book(*order, venue);
 }
 
 void Gateway::on_cancel_reject(const fix::OrderCancelReject& reject,
                                const fix::MessageInfo& info) noexcept {
+  take_cancel_reject(reject, info);
+  end_entry();
+}
+
+void Gateway::take_cancel_reject(const fix::OrderCancelReject& reject,
+                                 const fix::MessageInfo& info) noexcept {
   trace_.stamp_at(trace::Hop::kOegReportRx, reject.cl_ord_id, info.received);
   counters_.reports.received.add();
-  if (resumes(info)) [[unlikely]] {  // the request has its answer; the order's end is missing
-    if (const Order* order = ledger_.find(reject.orig_cl_ord_id))
-      expire_unknown(order->id, info.seq_num);
-    return;
-  }
   Order* order = ledger_.find(reject.cl_ord_id);
   const bool second = order != nullptr && order->second_cancel_id == reject.cl_ord_id;
   if (order == nullptr || (order->pending_id != reject.cl_ord_id && !second)) {
@@ -189,6 +196,12 @@ void Gateway::expire_unknown(std::uint64_t order_id, std::uint32_t fix_seq) noex
 // The venue could not read, or would not take, one of our messages as such.
 void Gateway::on_message_reject(const fix::MessageReject& reject,
                                 const fix::MessageInfo& info) noexcept {
+  take_message_reject(reject, info);
+  end_entry();
+}
+
+void Gateway::take_message_reject(const fix::MessageReject& reject,
+                                  const fix::MessageInfo& info) noexcept {
   Order* order = ledger_.find(reject.ref_cl_ord_id);
   if (order == nullptr) {
     counters_.reports.unknown.add();
@@ -231,7 +244,6 @@ void Gateway::book_unanswered(Order& order, std::uint64_t request_id, wire::Reje
 // What was on its way stays unanswered: the venue has begun anew as well. The journal's mark keeps
 // a restart from comparing numbers of two sessions (recovery.hpp).
 void Gateway::on_numbers_reset(bool new_day) noexcept {
-  resumed_seq_ = 0;
   for (std::size_t i = 0; new_day && i < slot_count(); ++i) {
     ledger_.for_each(slots_[i].id, [&](Order& order) {
       const bool over = ends_with_day(order);
@@ -246,13 +258,14 @@ void Gateway::on_numbers_reset(bool new_day) noexcept {
         book_unanswered(order, order.pending_id, wire::RejectReason::kSessionDown, kSeqOfFormerDay);
       if (second != 0)
         book_unanswered(order, second, wire::RejectReason::kSessionDown, kSeqOfFormerDay);
+      end_entry();
     });
   }
   JournalRecord mark{};
   mark.event.event = wire::EventKind::kNewSession;
   mark.realtime_ns = clock::realtime_ns();
   mark.own = new_day ? 1 : 0;
-  if (!journal_.append(mark)) counters_.journal_lost.add();
+  append(mark, false);
 }
 
 bool Gateway::answers_request(const Order& order, const LedgerReport& report) noexcept {
@@ -311,7 +324,9 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
   event.reason = report.reason;
   event.strategy_id = before.strategy;
   event.state = state;
-  journal(event, before, report.fix_seq, report.execution_id, report.more, report.fee);
+  // settle_overdue() may record another answer.
+  const bool more = report.more || before.overdue != Overdue::kNot;
+  journal(event, before, report.fix_seq, report.execution_id, more, report.fee);
   publish(event, before.row);
   if (report.fee != 0) [[unlikely]]
     charge(event, before.row, report.fee);
@@ -407,10 +422,28 @@ void Gateway::journal(const wire::OrderEvent& event, const Order& order, std::ui
   record.stop_price =
       order.pending_id == event.order_id ? order.pending_stop_price : order.stop_price;
   record.instructions = order.instructions;
-  record.more = more ? 1 : 0;
   const fix::Symbol& symbol = instruments_[order.instrument].symbol;
   std::memcpy(record.symbol, symbol.text, symbol.length);
-  if (!journal_.append(record)) counters_.journal_lost.add();
+  append(record, more);
+}
+
+bool Gateway::append(JournalRecord& record, bool more) noexcept {
+  if (in_entry_) record.part |= EntryPart::kContinues;
+  if (more) record.part |= EntryPart::kMore;
+  in_entry_ = more;
+  if (journal_.append(record)) return true;
+  counters_.journal_lost.add();
+  return false;
+}
+
+void Gateway::end_entry() noexcept {
+  if (in_entry_) [[unlikely]] {
+    JournalRecord end{};
+    end.part = EntryPart::kEndsOnly;
+    append(end, false);
+  }
+  for (std::size_t i = 0; i < noted_; ++i) events_.note_exception(notes_[i]);
+  noted_ = 0;
 }
 
 void Gateway::publish(const wire::OrderEvent& event, std::uint32_t row) noexcept {

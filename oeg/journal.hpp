@@ -24,7 +24,8 @@
 //
 // Crash, at any moment: a segment is complete or has no magic; a record is complete or has no
 // sequence; a checkpoint is complete or has not its name; a segment is only deleted once a
-// checkpoint after it has its name. So the same records are there, and give the same state.
+// checkpoint after it has its name. So the same records are there, and give the same state. Several
+// records of one message count together or not at all (journal_entry.hpp).
 #pragma once
 
 #include <atomic>

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 
 #include <fcntl.h>
@@ -241,6 +242,7 @@ std::unique_ptr<JournalSegment> Journal::create(const std::string& path, std::ui
 void Journal::use(std::unique_ptr<JournalSegment> segment) {
   current_ = std::move(segment);
   current_->header().closed = 0;
+  std::memcpy(current_->header().magic, SegmentHeader::kMagic, sizeof(SegmentHeader::kMagic));
   current_->header().incarnation = incarnation_;
   records_ = current_->records();
   capacity_ = current_->capacity();

@@ -1,4 +1,5 @@
-// One entry of the order journal: a change of state, complete enough to be replayed.
+// A record of the order journal: a change of state, complete enough to be replayed. An entry is all
+// records of one message of the venue. It counts as a whole or not at all (journal_entry.hpp).
 #pragma once
 
 #include <cstddef>
@@ -9,12 +10,20 @@
 
 namespace tickpath::oeg {
 
+// Which part of its entry a record is.
+struct EntryPart {
+  static constexpr std::uint8_t kMore = 1;       // another record of the entry follows
+  static constexpr std::uint8_t kContinues = 2;  // one came before it
+  static constexpr std::uint8_t kEndsOnly = 4;   // no change of state: it ends the entry
+};
+
 //   0 sequence | 8 event (56) | 64 realtime_ns | 72 execution_id | 80 fix_seq | 84 order_shares
 //  88 limit_price | 92 type | 93 time_in_force | 94 own | 95 exception | 96 symbol[16]
-// 112 display_shares | 116 minimum_shares | 120 stop_price | 124 instructions | 125 more | 126
-// reserved (128 bytes)
+// 112 display_shares | 116 minimum_shares | 120 stop_price | 124 instructions | 125 reserved
+// 126 part | 127 reserved                                                          (128 bytes)
 //
-// Host order; a file, not a message. Of segments of version 2 (journal_segment.hpp).
+// Host order; a file, not a message. Of segments of version 3 (journal_segment.hpp). The reserved
+// byte 125 may be 1 in those of version 2.
 struct JournalRecord {
   std::uint64_t sequence;  // from 1, over all segments without gaps; 0: never written. Stored last.
   wire::OrderEvent event;  // kRequested, kReported, kException, kNewSession, kRefused (new orders)
@@ -36,10 +45,9 @@ struct JournalRecord {
   std::uint32_t minimum_shares;
   std::uint32_t stop_price;
   std::uint8_t instructions;
-  // kReported, kException: 1 where the same message of the venue brings another record. A process
-  // that died between the two asks the venue for the message again, and books the rest of it.
-  std::uint8_t more;
-  std::uint8_t reserved1[2];
+  std::uint8_t reserved1;
+  std::uint8_t part;  // bits of EntryPart; 0: an entry by itself
+  std::uint8_t reserved2;
 
   // In 1/1,000,000, of a fill; below 0 a rebate.
   std::int64_t fee() const noexcept {
@@ -53,6 +61,6 @@ struct JournalRecord {
 static_assert(std::is_trivially_copyable_v<JournalRecord>);
 static_assert(sizeof(JournalRecord) == 128 && offsetof(JournalRecord, event) == 8 &&
               offsetof(JournalRecord, exception) == 95 && offsetof(JournalRecord, symbol) == 96 &&
-              offsetof(JournalRecord, more) == 125);
+              offsetof(JournalRecord, part) == 126);
 
 }  // namespace tickpath::oeg

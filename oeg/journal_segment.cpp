@@ -20,6 +20,7 @@ static_assert(sizeof(SegmentHeader) <= kHeaderBytes);
 // In one call of the control thread, a millisecond's work; more records than come in its tick.
 constexpr std::uint64_t kTouchedAtOnce = 1u << 14;
 constexpr char kMagicOfVersion1[8] = {'t', 'k', 'j', 'o', 'u', 'r', 'n', '1'};
+constexpr char kMagicOfVersion2[8] = {'t', 'k', 'j', 'o', 'u', 'r', 'n', '2'};
 constexpr char kNoMagic[8] = {};
 
 std::size_t file_bytes(std::uint64_t capacity) {
@@ -38,7 +39,8 @@ SegmentKind JournalSegment::examine(const std::string& path, SegmentHeader& head
   header = {};
   if (::pread(file.get(), &header, sizeof(header), 0) < 0)
     throw SystemError("cannot read journal " + path, errno);
-  if (is(header, SegmentHeader::kMagic)) return SegmentKind::kSegment;
+  if (is(header, SegmentHeader::kMagic) || is(header, kMagicOfVersion2))
+    return SegmentKind::kSegment;
   if (is(header, kMagicOfVersion1)) return SegmentKind::kOldVersion;
   return is(header, kNoMagic) ? SegmentKind::kUnfinished : SegmentKind::kForeign;
 }

@@ -12,11 +12,12 @@
 
 namespace tickpath::oeg {
 
-// First page of a segment, host order, version 2.
+// First page of a segment, host order, version 3. Version 2 is read, too: its records are entries
+// by themselves, and a segment that is gone on with becomes one of version 3.
 //  0 magic | 8 number | 16 first_sequence | 24 capacity | 32 record_bytes | 36 incarnation
 // 40 closed                                                                          (48 bytes)
 struct SegmentHeader {
-  static constexpr char kMagic[8] = {'t', 'k', 'j', 'o', 'u', 'r', 'n', '2'};
+  static constexpr char kMagic[8] = {'t', 'k', 'j', 'o', 'u', 'r', 'n', '3'};
   char magic[8];                 // stored last: a file without it was never finished
   std::uint64_t number;          // from 1, without gaps
   std::uint64_t first_sequence;  // of its first record; sequences run on over all segments

@@ -24,29 +24,21 @@ JournalState::JournalState(const JournalSizes& given)
       executions(given.executions_max) {}
 
 void JournalState::apply(const JournalRecord& record) {
-  if (record.event.event == wire::EventKind::kRefused) {
-    ++records;
-    sequence = record.sequence;
-    return;  // nothing follows from it: `last` stays what decides at a restart
-  }
+  ++records;
+  sequence = record.sequence;
+  entries.take(record, [this](const JournalRecord& each) { book(each); });
+}
+
+void JournalState::book(const JournalRecord& record) {
+  // Nothing follows from a refused order: `last` stays what decides at a restart.
+  if (record.event.event == wire::EventKind::kRefused) return;
   if (record.event.event == wire::EventKind::kException)
     exceptions.push_back(record);
   else if (record.event.event == wire::EventKind::kNewSession)
     begin_session(record.own != 0);
   else if (!change(record))
     ++impossible;
-  ++records;
-  sequence = record.sequence;
   last = record;
-  note_unfinished(record);
-}
-
-void JournalState::note_unfinished(const JournalRecord& record) noexcept {
-  if (record.more != 0)
-    unfinished_seq = record.fix_seq;
-  else if (record.event.event == wire::EventKind::kNewSession ||
-           (record.event.event != wire::EventKind::kRequested && record.fix_seq == unfinished_seq))
-    unfinished_seq = 0;
 }
 
 bool JournalState::change(const JournalRecord& record) {

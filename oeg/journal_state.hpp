@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "oeg/gateway.hpp"
-#include "oeg/journal_record.hpp"
+#include "oeg/journal_entry.hpp"
 
 namespace tickpath::oeg {
 
@@ -23,7 +23,8 @@ class JournalState {
  public:
   explicit JournalState(const JournalSizes& sizes);
 
-  // Throws Error where `sizes` have no room for it.
+  // Takes the next record. The state changes once its entry is whole. Throws Error where `sizes`
+  // have no room for it.
   void apply(const JournalRecord& record);
 
   // A new day: counts from 0. carry: positions, used ids and the orders that outlive a day go with
@@ -51,21 +52,20 @@ class JournalState {
   // Reports that could not be booked, in order: those that whoever owns this has not taken off,
   // because they are not known to stand in the list for a person (exceptions.hpp).
   std::vector<JournalRecord> exceptions;
-  std::uint64_t sequence = 0;  // of the last record applied, or of the checkpoint
-  JournalRecord last{};        // that record; its sequence is 0 where there is none
-  // MsgSeqNum of a report of which some records are here and the last one is not; 0: there is none.
-  std::uint32_t unfinished_seq = 0;
-  std::uint64_t records = 0;     // applied since the start of the day
+  std::uint64_t sequence = 0;    // of the last record taken, or of the checkpoint
+  JournalRecord last{};          // of the last whole entry; its sequence is 0 where there is none
+  JournalEntries entries;        // records of an entry without an end are in nothing else here
+  std::uint64_t records = 0;     // taken since the start of the day
   std::uint64_t impossible = 0;  // that do not follow from those before
 
  private:
+  void book(const JournalRecord& record);
   bool change(const JournalRecord& record);
   void begin_session(bool new_day);
   StrategyIds& ids_of(std::uint8_t strategy);
   bool requested(const JournalRecord& record);
   bool reported(const JournalRecord& record);
   bool fill_changed(const wire::OrderEvent& event);
-  void note_unfinished(const JournalRecord& record) noexcept;
   void carry_orders(JournalState& next) const;
 };
 static_assert(sizeof(JournalState::StrategyIds) == 16);

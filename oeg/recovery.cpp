@@ -68,12 +68,10 @@ RecoveryResult recover(Gateway& gateway, Journal& journal, std::uint32_t next_se
         result.unsent = 1;
       }
     }
-    // Booked, then the process died before the session counted it: the venue must not resend it,
-    // unless there is more to book of it.
-    result.report_was_processed =
-        is_of_a_report(last) && last.more == 0 && last.fix_seq == next_target;
+    // The whole of the message is booked, and the process died before the session counted it: the
+    // venue must not send it again.
+    result.report_was_processed = is_of_a_report(last) && last.fix_seq == next_target;
   }
-  if (state.unfinished_seq == next_target) gateway.resume_report(next_target);
   if (result.records != 0) gateway.await_strategies();
   result.open_orders = gateway.ledger().open_orders();
   result.positions = gateway.ledger().position_count();

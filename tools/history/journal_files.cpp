@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/base/error.hpp"
+#include "oeg/journal_entry.hpp"
 #include "oeg/journal_segment.hpp"
 
 namespace tickpath::history {
@@ -61,7 +62,7 @@ std::vector<Segment> segments_of_day(const std::string& journal) {
   return day;
 }
 
-void read(const Segment& segment, const RecordVisitor& visit) {
+void read(const Segment& segment, oeg::JournalEntries& entries, const RecordVisitor& visit) {
   std::ifstream in(segment.path, std::ios::binary);
   in.seekg(kRecordsAt);
   std::uint64_t next = segment.header.first_sequence;
@@ -70,14 +71,15 @@ void read(const Segment& segment, const RecordVisitor& visit) {
     // The one that is being written has no sequence yet.
     if (!in.read(reinterpret_cast<char*>(&record), sizeof(record)) || record.sequence != next)
       return;
-    visit(record);
+    entries.take(record, visit);
   }
 }
 
 }  // namespace
 
 void for_each_record(const std::string& journal, const RecordVisitor& visit) {
-  for (const Segment& segment : segments_of_day(journal)) read(segment, visit);
+  oeg::JournalEntries entries;
+  for (const Segment& segment : segments_of_day(journal)) read(segment, entries, visit);
 }
 
 }  // namespace tickpath::history

@@ -9,8 +9,9 @@
 namespace tickpath::history {
 
 // `journal`: the segment in use (run/oeg.journal); those before it of the same day are read as
-// well, oldest first. May be read while oeg writes. Throws Error for a file that is no journal of
-// this version, or one that has not begun; SystemError.
+// well, oldest first. Those of an entry that has no end are left out. May be read while oeg writes.
+// Throws Error for a file that is no journal of this version, or one that has not begun;
+// SystemError.
 using RecordVisitor = std::function<void(const oeg::JournalRecord& record)>;
 void for_each_record(const std::string& journal, const RecordVisitor& visit);
 

@@ -221,6 +221,23 @@ TEST(JournalRows, NameTheOrderAsItWasFirstSentThroughReplacements) {
                                 "reported  fill 9 0 0 0", "refused new rejected 1 0 1 0"));
 }
 
+// oeg died within a message of the venue, which then came again.
+TEST(JournalRows, OfAnEntryWithoutAnEndAreLeftOut) {
+  test_support::Folder folder;
+  oeg::Journal journal({.path = folder / "oeg.journal", .records = 64});
+  using oeg::EntryPart;
+  for (const std::uint8_t part :
+       {std::uint8_t{0}, EntryPart::kMore, EntryPart::kMore, EntryPart::kContinues}) {
+    oeg::JournalRecord made = record({.order_id = 2, .event = wire::EventKind::kReported});
+    made.part = part;
+    ASSERT_TRUE(journal.append(made));
+  }
+  std::vector<std::uint64_t> sequences;
+  (void)read_journal({folder / "oeg.journal", "r", {}},
+                     [&](std::uint64_t sequence, auto) { sequences.push_back(sequence); });
+  EXPECT_THAT(sequences, ElementsAre(1u, 3u, 4u));
+}
+
 TEST(JournalRows, OfAFileThatIsNoJournalAreRefused) {
   test_support::Folder folder;
   test_support::write_file(folder / "oeg.journal", std::string(8192, 'x'));

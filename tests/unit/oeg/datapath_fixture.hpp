@@ -144,8 +144,9 @@ class PlayedRisk {
   }
   bool found(wire::ControlBlock& block) const { return writer_.found(block); }
   void close() { events_.close(); }
+  std::uint64_t events() const { return taken_; }  // of the drop copy
 
-  void on_update(const wire::OrderEvent&, std::uint64_t) noexcept {}
+  void on_update(const wire::OrderEvent&, std::uint64_t) noexcept { ++taken_; }
   void on_lapped(std::uint64_t) noexcept {}
   void on_link(link::LinkEvent event) noexcept {
     if (event == link::LinkEvent::kConnected)
@@ -160,6 +161,7 @@ class PlayedRisk {
   link::Subscriber<wire::OrderEvent> events_;
   link::ControlBlockWriter<wire::ControlBlock> writer_;
   std::uint64_t generation_ = 0;
+  std::uint64_t taken_ = 0;
 };
 
 class OegDatapathTest : public ::testing::Test {

@@ -53,6 +53,33 @@ TEST_F(OegDatapathTest, TradesForAStrategyAndStopsInOrder) {
   EXPECT_EQ(oeg_->gateway().ledger().position(0).row.position_shares, 1000);
 }
 
+// A correction is two records. What the first one says waits for the second one, in a queue.
+TEST_F(OegDatapathTest, NothingOfAMessageTakesEffectBeforeAllOfItIsRecorded) {
+  connect_both();
+  connect_risk();
+  ASSERT_EQ(client_->send(order(500'000)), link::SendStatus::kOk);
+  until([&] { return strategy_.fills == 1 && risk_->events() == 3; });
+  const auto& reports = oeg_->gateway().counters().reports;
+  EXPECT_EQ(reports.queued.get(), 0u);
+  fix::ExecutionReport correction{.order_id = strategy_.last.order_id,
+                                  .exec_id = 900,
+                                  .exec_ref_id = 2,  // the exchange's second report
+                                  .cl_ord_id = strategy_.last.order_id,
+                                  .last_price = {490'000},
+                                  .last_shares = 10,
+                                  .cum_qty = 10,
+                                  .exec_type = fix::ExecType::kFill,
+                                  .side = Side::kBuy,
+                                  .trade_change = fix::TradeChange::kCorrected,
+                                  .symbol = fix::Symbol::from("AAPL")};
+  const int before = strategy_.reports;
+  ASSERT_EQ(session_->send(correction), fix::SendStatus::kSent);
+  until([&] { return strategy_.reports == before + 2 && risk_->events() == 5; });
+  EXPECT_EQ(strategy_.last.kind, wire::ReportKind::kFillCorrected);
+  EXPECT_EQ(reports.queued.get(), 2u) << "the second one may not overtake the first";
+  EXPECT_EQ(oeg_->events_dropped().get(), 0u);
+}
+
 TEST_F(OegDatapathTest, CancelsWhatAStrategyThatEndedLeftOpen) {
   connect_both();
   for (int i = 0; i < 50; ++i) ASSERT_EQ(client_->send(order(400'000)), link::SendStatus::kOk);

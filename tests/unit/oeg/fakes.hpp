@@ -1,6 +1,7 @@
 // A gateway without sockets or fabric: every port records what reaches it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
@@ -65,14 +66,21 @@ struct FakeStrategies final : StrategyPort {
 };
 
 struct FakeEvents final : EventPort {
+  std::function<void()> before = [] {};  // an event or an exception
   std::vector<wire::OrderEvent> events;
-  void publish(const wire::OrderEvent& event) noexcept override { events.push_back(event); }
+  void publish(const wire::OrderEvent& event) noexcept override {
+    before();
+    events.push_back(event);
+  }
   std::map<std::size_t, wire::PositionRow> positions;
   void store_position(std::size_t row, const wire::PositionRow& position) noexcept override {
     positions[row] = position;
   }
   std::vector<ExceptionNote> exceptions;
-  void note_exception(const ExceptionNote& note) noexcept override { exceptions.push_back(note); }
+  void note_exception(const ExceptionNote& note) noexcept override {
+    before();
+    exceptions.push_back(note);
+  }
 };
 
 struct FakeJournal final : JournalPort {

@@ -307,6 +307,25 @@ TEST_F(JournalTest, RefusesWhatItCannotReadAndSaysWhatToDo) {
   EXPECT_TRUE(fs::exists(path_ + ".previous"));
 }
 
+// Its records are entries by themselves. A program of that version must not go on with it.
+TEST_F(JournalTest, GoesOnWithASegmentOfVersion2AndMakesItOneOfVersion3) {
+  const std::vector<JournalRecord> day = random_day(4, 30);
+  {
+    Journal journal(options());
+    append_all(journal, day);
+  }
+  const auto version = [&] {
+    SegmentHeader header;
+    EXPECT_EQ(JournalSegment::examine(path_, header), SegmentKind::kSegment);
+    return header.magic[7];
+  };
+  EXPECT_EQ(version(), '3');
+  std::fstream(path_, std::ios::binary | std::ios::in | std::ios::out).seekp(7) << '2';
+  EXPECT_EQ(version(), '2');
+  EXPECT_EQ(describe(Journal(options()).state()), reference(day, day.size()));
+  EXPECT_EQ(version(), '3');
+}
+
 TEST_F(JournalTest, ReadsTheRowsOfACheckpointThatKnewNoFees) {
   JournalState state({64, 16, 16, 64});
   for (const JournalRecord& record : random_day(9, 150)) state.apply(record);

@@ -382,8 +382,9 @@ TEST_F(RecoveryTest, EndsAnOrderThatTheVenueDoesNotKnowWhereverItDied) {
     EXPECT_EQ(g.gateway->counters().reports.lost_by_venue.get(), lost);
     g.gateway->on_strategy_connected(0);
     g.gateway->turn();
-    ASSERT_EQ(g.strategies.reports.size(), lost);
+    ASSERT_EQ(g.strategies.reports.size(), 2 * lost);
     if (lost == 0) continue;
+    EXPECT_EQ(g.strategies.reports[0].kind, wire::ReportKind::kCancelRejected);
     EXPECT_EQ(g.last().kind, wire::ReportKind::kExpired);
     EXPECT_EQ(g.last().order_id, f.id(1));
   }
