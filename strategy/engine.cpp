@@ -7,13 +7,6 @@
 #include "strategy/plugin_file.hpp"
 
 namespace tickpath::strategy {
-namespace {
-
-// Lines of what the venue says: each IOC order that expires may bring one, and the plugins' own
-// lines must not be lost among them.
-constexpr std::uint32_t kTextLinesPerSecond = 20;
-
-}  // namespace
 
 static_assert(TICKPATH_NO_INSTRUMENT == wire::kNoInstrument);
 static_assert(TICKPATH_DEPTH_LEVELS == wire::kImageLevels);
@@ -208,11 +201,9 @@ void Engine::on_text(std::uint8_t strategy, const wire::TextReport& part,
 
 void Engine::log_text(const Instance& instance, std::uint64_t order,
                       std::string_view text) noexcept {
-  if (now_ns_ - text_second_ns_ >= 1'000'000'000) {
-    text_second_ns_ = now_ns_;
-    text_lines_ = 0;
-  }
-  if (++text_lines_ > kTextLinesPerSecond) return counters_.texts_unlogged.add();
+  // By the engine's clock, which is a test's or a recording's where it has one.
+  const LogBudget::Clock::time_point now{std::chrono::nanoseconds(now_ns_)};
+  if (!text_lines_.take(now)) return counters_.texts_unlogged.add();
   TextBuilder line;
   line << "order " << order << ": the venue says: " << text;
   note(instance, TICKPATH_INFO, true, line.view());

@@ -17,6 +17,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -27,6 +28,7 @@
 
 #include "common/base/cpu.hpp"
 #include "common/base/foreign_code.hpp"
+#include "common/base/log_budget.hpp"
 #include "common/config/values.hpp"
 #include "common/control/long_names.hpp"
 #include "common/market/symbols.hpp"
@@ -354,8 +356,9 @@ class Engine {
   RouteRecord route_;  // of the decision at hand
   trace::TraceWriter& trace_;
   LogRing& log_;
-  std::uint64_t text_second_ns_ = 0;  // when the second of text_lines_ began
-  std::uint32_t text_lines_ = 0;
+  // Lines of what the venue says: each IOC order that expires may bring one, and the plugins' own
+  // lines must not be lost among them.
+  LogBudget text_lines_{20, std::chrono::seconds(1)};
 
   std::vector<std::unique_ptr<Instance>> instances_;
   std::array<Instance*, 256> by_strategy_{};
