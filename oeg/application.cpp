@@ -21,6 +21,8 @@ wire::Hello own_hello(wire::Service service) {
 std::unique_ptr<PairKeeper> begin_pair(const OegConfig& config, control::Runtime& runtime) {
   if (config.pair.place == 0) return nullptr;
   auto pair = std::make_unique<PairKeeper>(config, runtime);
+  // Here, before all other commands: a person gives it while begin() waits below, and the rest of
+  // the application is made after that.
   runtime.add_command(
       "found",
       "leads, where it waits for its pair and nobody is to be joined; \"over\": the "

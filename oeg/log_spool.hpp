@@ -1,7 +1,6 @@
-// A joiner's log until its datapath has caught up. Opening the journal and making the tables takes
-// seconds, and the datapath then has all of that time's entries to take: meanwhile a busy leader
-// writes more than the log has room for. So a thread of its own moves the entries into memory until
-// the datapath has taken the last of them.
+// Holds the entries of a joiner's log until its datapath has caught up. A joiner needs seconds to
+// open its journal and to make its tables. In that time a busy leader writes more than the log has
+// room for. So a thread copies the entries into memory, and the datapath takes them from there.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,6 @@
-// What a venue that others wrote may report, as scripts, and an account that knows nothing of the
-// gateway: the venue's own executions, those included whose report was lost. Behind each script
-// position, cash and fees are the account's, or an exception says why they are not.
+// Reports that venues of other authors send, as scripts. An account beside the gateway adds up the
+// venue's own executions, also those whose report was lost. After each script the gateway has the
+// same position, cash and fees as the account, or an exception says why not.
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -20,7 +20,7 @@ namespace {
 
 enum class Books { kAgree, kDiffer };
 
-// Order 1 buys 100 at 100.00 and rests. Then, a line each:
+// Each script begins with order 1, which buys 100 at 100.00 and rests. The lines of a script:
 //   > D|F|G fields   our request; 11 and 41 are 1, 2, ... for ids of the strategy
 //   < fields         an Execution Report in the words of FIX 4.2; `own` is the id of oeg's newest
 //                    cancel; < 9 fields: a cancel reject; < dup fields: PossDupFlag (43) is set

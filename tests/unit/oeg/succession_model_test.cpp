@@ -38,7 +38,7 @@ TEST(SuccessionModel, TheWitnessForgets) {
   expect_sound({.orders = 1, .witness_lives = 2, .joins = 0});
 }
 
-// Who leads is all that these two are about: no message is needed.
+// The next two models check that at most one oeg leads. They send no order.
 void expect_one_leader(const Budget& budget) {
   const Model::Result result = explore(budget);
   EXPECT_EQ(result.violation, "");
