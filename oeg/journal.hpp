@@ -90,6 +90,10 @@ class Journal final : public JournalPort {
   bool has_room_for_reports() const noexcept override { return has_left(32); }
   // ... and the last eighth is for cancels by oeg itself.
   bool has_room_for_own_cancels() const noexcept override { return has_left(64); }
+  // So many records find room, at least.
+  std::uint64_t left() const noexcept {
+    return capacity_ - used_ + (next_.load(std::memory_order_relaxed) != nullptr ? capacity_ : 0);
+  }
   bool append(JournalRecord& record) noexcept override;
   // A standby's that has to lead with a full journal: the record stays in memory until there is a
   // next segment. False: no memory is left that was set aside for it (JournalOptions::kept_max).

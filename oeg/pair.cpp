@@ -22,8 +22,8 @@ constexpr std::uint64_t kCaughtUpBytes = 1u << 16;
 // noticed after so long.
 constexpr std::uint64_t kLookAgainNs = 250'000'000;
 
-// So long a renunciation waits for a witness that is not connected: longer than the keeper takes
-// between two tries.
+// So long a renunciation and a hand-over wait for a witness that is not connected: longer than the
+// keeper takes between two tries.
 constexpr std::uint64_t kWitnessAnswersNs = 300'000'000;
 
 // The other one is looked at so much more often than any other peer: what its death costs begins
@@ -51,7 +51,8 @@ StoredEntry entry_of(std::uint32_t seq, const fix::SessionNumbers& numbers) noex
 
 Pair::Pair(const PairOptions& options, const link::HeartbeatOptions& heartbeat,
            rdma::Device& device, rdma::CompletionChannel* channel, Journal& journal,
-           fix::Session& session, PairMemory& memory, const Succession& rules, log::HotLog& hot_log)
+           fix::MirroredStore& session, PairMemory& memory, const Succession& rules,
+           log::HotLog& hot_log)
     : options_(options),
       journal_(journal),
       session_(session),
@@ -399,7 +400,7 @@ void Pair::begin_streaming(link::BareConnection& connection, std::uint64_t now_n
   counters_.standbys_joined.add();
   hot_log_.note(PairNote::kStandbyJoined, journal_.size().get() + 1);
   // Whatever is recorded from here on is in the log; what was before, in the snapshot.
-  on_numbers({session_.next_sender_seq(), session_.next_target_seq(), session_.began_ns()});
+  on_numbers(session_.numbers());
   send_kills();
   streams_from_.store(journal_.size().get() + 1, std::memory_order_release);
 }
@@ -433,11 +434,15 @@ void Pair::turn_leader(std::uint64_t now_ns) noexcept {
   if (hand_over_.load(std::memory_order_relaxed) && !rules_.word().alone && confirm()) {
     hand_over_.store(false, std::memory_order_relaxed);
     rules_.hand_over();
+    handing_over_since_ns_ = now_ns;
   }
+  // Handing over, and the witness does not answer. Both then ask for the place, and each other.
+  if (rules_.blocked() && now_ns - handing_over_since_ns_ > kWitnessAnswersNs) lose_standby();
 }
 
 void Pair::watch_progress(std::uint64_t now_ns) noexcept {
-  confirmed_.see(writer_.confirmed(), writer_.all_confirmed(), now_ns);
+  const std::uint64_t confirmed = broken(Rule::kProgress) ? 0 : writer_.confirmed();
+  confirmed_.see(confirmed, writer_.all_confirmed(), now_ns);
   taken_.see(writer_.taken(), writer_.taken() == writer_.appended(), now_ns);
 }
 
@@ -446,7 +451,7 @@ void Pair::watch_progress(std::uint64_t now_ns) noexcept {
 bool Pair::overdue() const noexcept {
   const auto bound = static_cast<std::uint64_t>(options_.confirm_max_ns);
   if (confirmed_.idle_ns() > bound) return true;
-  if (!rules_.needs_confirmation()) return false;
+  if (!rules_.needs_confirmation() || broken(Rule::kTaken)) return false;
   const std::uint64_t idle = taken_.idle_ns();
   return idle > std::max(bound, kTakesNothingNs) ||
          (idle > bound && !writer_.has_room(kStepBytes + options_.log_bytes / 8));

@@ -16,7 +16,7 @@
 #include "common/base/counter.hpp"
 #include "common/base/spsc_ring.hpp"
 #include "common/clock/clock.hpp"
-#include "common/fix/session.hpp"
+#include "common/fix/session_mirror.hpp"
 #include "common/link/bare_connections.hpp"
 #include "common/link/heartbeat.hpp"
 #include "common/link/remote_word.hpp"
@@ -125,7 +125,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
 
   // Control thread. rules: as found in the memory, or fresh. Throws rdma::SetupError.
   Pair(const PairOptions& options, const link::HeartbeatOptions& heartbeat, rdma::Device& device,
-       rdma::CompletionChannel* channel, Journal& journal, fix::Session& session,
+       rdma::CompletionChannel* channel, Journal& journal, fix::MirroredStore& session,
        PairMemory& memory, const Succession& rules, log::HotLog& hot_log);
 
   // ---- control thread
@@ -260,8 +260,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   }
   // A joiner is never waited for: what finds no room in its log ends its joining (send()).
   bool has_log_room(std::size_t kept_bytes) const noexcept {
-    return !replicates() || !rules_.needs_confirmation() ||
-           writer_.has_room(kStepBytes + kept_bytes);
+    const bool waits = rules_.needs_confirmation() || broken(Rule::kJoiner);
+    return !replicates() || !waits || writer_.has_room(kStepBytes + kept_bytes);
   }
   void send(PairEntry kind, std::span<const std::byte> first,
             std::span<const std::byte> second = {}) noexcept;
@@ -299,7 +299,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
 
   const PairOptions options_;
   Journal& journal_;
-  fix::Session& session_;
+  fix::MirroredStore& session_;
   PairMemory& memory_;
   log::HotLog& hot_log_;
   const std::uint64_t confirm_ticks_;
@@ -322,6 +322,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   // By this witness, last. Where it is wanted still, the answer has settled nothing.
   std::optional<Succession::Change> answered_;
   std::uint64_t renounced_since_ns_ = 0;  // the other one; 0: it has not, or that is settled
+  std::uint64_t handing_over_since_ns_ = 0;
   std::uint64_t next_look_ns_ = 0;
   link::LogReplicator writer_;
   Progress confirmed_;  // of what was appended: by the transport,

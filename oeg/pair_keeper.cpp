@@ -8,7 +8,6 @@
 #include <thread>
 #include <utility>
 
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "common/base/cpu.hpp"
@@ -37,19 +36,12 @@ constexpr std::uint32_t kConnectMs = 3000;
 constexpr std::uint32_t kAskMs = 500;
 // Between two questions to the other one, while the witness is away.
 constexpr std::int64_t kAskPeerNs = 500'000'000;
+// So long one that has handed over waits for its successor: a switch takes some 10 ms.
+constexpr std::int64_t kSuccessorNs = 1'000'000'000;
 constexpr std::int64_t kSnapshotNs = 5'000'000'000;
 constexpr std::chrono::milliseconds kSnapshotTry{5};
 // A takeover that takes longer waits for somebody else, not for a CPU.
 constexpr std::int64_t kTakeoverNs = 1'000'000'000;
-
-std::string_view name(FenceResult fence) {
-  return name_in(fence,
-                 {{FenceResult::kNone, "none"},
-                  {FenceResult::kLogAlone, "log"},
-                  {FenceResult::kRevoked, "revoked"},
-                  {FenceResult::kEndedOnly, "ended"}},
-                 "");
-}
 
 std::string_view in_words(FenceResult fence) {
   return name_in(fence,
@@ -100,6 +92,7 @@ void PairKeeper::begin() {
 
 void PairKeeper::look_for_pair() {
   if (remembers_) begin_again();
+  if (start_.rules.may_take_back()) wait_for_successor();
   while (start_.rules.role() == Succession::Role::kOutsider && start_.log == nullptr &&
          !runtime_.stop_wanted()) {
     try {
@@ -126,7 +119,10 @@ void PairKeeper::begin_again() {
   Succession& rules = start_.rules;
   const bool led =
       rules.role() == Succession::Role::kLeader || rules.role() == Succession::Role::kClaimant;
-  if (led && !start_.memory.is_of_this_boot()) return begin_after_boot();
+  if (!start_.memory.is_of_this_boot()) {
+    if (led) return begin_after_boot();
+    rules.renounce();
+  }
   std::optional<wire::Leadership> found;
   if (rules.role() == Succession::Role::kLeader)
     if (const auto block = newest_word(false)) found = wire::Leadership::of_word(block->word);
@@ -140,16 +136,41 @@ void PairKeeper::begin_again() {
         known, rules.word().epoch, config_.pair.file);
 }
 
+// After a hand-over. The successor may have died before it read that it is to lead, and then has to
+// join. To ask to join is to renounce, so this oeg only asks who leads. Where nobody does, it asks
+// the witness for its place again.
+void PairKeeper::wait_for_successor() {
+  const std::int64_t until = clock::monotonic_ns() + kSuccessorNs;
+  while (!runtime_.stop_wanted() && clock::monotonic_ns() < until) {
+    if (ask_who_leads().starts_with(wire::kLeadsInEpoch)) break;
+    std::this_thread::sleep_for(kTryAgain);
+  }
+  if (runtime_.stop_wanted()) return;
+  if (clock::monotonic_ns() < until) {
+    start_.rules.renounce();
+  } else {
+    log::warning("handed over, and nobody leads: asks for its place again");
+    start_.rules.take_back();
+  }
+  start_.memory.store(start_.rules);
+}
+
 // The witness knows whether the other one has led since. To join is to renounce, so this one asks
 // the witness first, and does nothing before it has answered.
 void PairKeeper::begin_after_boot() {
   log::info("the host was started since this oeg led: asks the witness at {}", witnesses());
   while (!runtime_.stop_wanted()) {
-    if (const auto block = newest_word(true)) {
-      start_.rules.begin_after_boot(wire::Leadership::of_word(block->word), block->incarnation);
+    const auto block = newest_word(true);
+    const auto word = wire::Leadership::of_word(block ? block->word : 0);
+    if (block && start_.rules.begin_after_boot(word, block->incarnation)) {
       start_.memory.store(start_.rules);
       return;
     }
+    if (block && std::exchange(epoch_told_, word.epoch) != word.epoch)
+      log::warning(
+          "led in epoch {}, and the witness knows of epoch {} only: waits for a person's word "
+          "(`tickpath pair found`)",
+          start_.rules.word().epoch, word.epoch);
     if (is_told_to_lead()) return;
     std::this_thread::sleep_for(kTryAgain);
   }
@@ -549,16 +570,6 @@ void PairKeeper::accept_snapshot(rdma::ConnectionRequest& request, const wire::H
                                  [](std::uint32_t, const rdma::SetupError*) {});
 }
 
-std::string PairKeeper::not_ready_reason() const {
-  const Pair& pair = *datapath_->pair();
-  if (pair.stage() == Pair::Stage::kLeading) {
-    if (pair.blocked()) return "waits for the pair's witness at " + witnesses();
-    return {};
-  }
-  if (pair.stage() == Pair::Stage::kFollowing && pair.stands_by()) return {};
-  return "joins its pair";
-}
-
 void PairKeeper::hand_over() {
   Pair& pair = *datapath_->pair();
   if (pair.stage() != Pair::Stage::kLeading) throw Error("it does not lead");
@@ -568,29 +579,6 @@ void PairKeeper::hand_over() {
   log::info("hands over: its standby is to lead");
   pair.hand_over();
   datapath_->wake();
-}
-
-control::Json PairKeeper::describe() const {
-  const Pair& pair = *datapath_->pair();
-  const wire::Leadership word = pair.word();
-  constexpr const char* kStages[] = {"standby", "taking over", "leader", "retired"};
-  control::Json json = {{"role", kStages[static_cast<std::size_t>(pair.stage())]},
-                        {"place", config_.pair.place},
-                        {"epoch", word.epoch},
-                        {"leader", word.leader},
-                        {"alone", word.alone},
-                        {"blocked", pair.blocked()},
-                        {"witness", pair.has_witness()},
-                        {"has_standby", pair.has_standby()},
-                        {"lag_bytes", pair.lag_bytes().get()},
-                        {"lag_records", pair.lag_records().get()},
-                        {"lag_us", static_cast<double>(pair.lag_ns().get()) / 1000}};
-  control::Json times = control::Json::object();
-  datapath_->pair()->times().for_each(
-      [&](std::string_view name, const Counter& at) { times[std::string(name)] = at.get(); });
-  json["takeover"] = std::move(times);
-  json["fence"] = name(pair.fence_result());
-  return json;
 }
 
 }  // namespace tickpath::oeg

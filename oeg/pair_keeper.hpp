@@ -55,6 +55,7 @@ class PairKeeper {
   void look_for_pair();
   void begin_again();
   void begin_after_boot();
+  void wait_for_successor();
   bool join();
   bool may_found();
   bool is_told_to_lead();

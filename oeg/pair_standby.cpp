@@ -1,4 +1,5 @@
 // The standby's half of a pair: it takes the leader's log, and leads once the leader is gone.
+#include <algorithm>
 #include <cstring>
 
 #include "oeg/pair.hpp"
@@ -78,7 +79,7 @@ bool Pair::suspects_leader(std::uint64_t now_ns) noexcept {
 // True: that lasts, and the leader lives. It renounces only once it has read its log to the end:
 // the leader may have handed over to it.
 bool Pair::cannot_follow(std::uint64_t now_ns) noexcept {
-  if (journal_.has_room_for_reports()) {
+  if (journal_.has_room_for_reports() || broken(Rule::kFollows)) {
     journal_full_since_ns_ = 0;
     return false;
   }
@@ -94,6 +95,7 @@ bool Pair::cannot_follow(std::uint64_t now_ns) noexcept {
 // stays in memory (Journal::keep).
 void Pair::take_entries(std::size_t entries_max) noexcept {
   if (!fenced() && !journal_.has_room_for_reports()) return;  // the ring holds them meanwhile
+  if (!fenced()) entries_max = std::min<std::size_t>(entries_max, journal_.left());
   const auto each = [this](std::uint32_t kind, std::span<const std::byte> payload) {
     if (!refused_) take(static_cast<PairEntry>(kind), payload);
   };

@@ -4,12 +4,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/base/names.hpp"
 #include "common/control/feed_endpoints.hpp"
 #include "common/control/losses.hpp"
 #include "common/control/ring_flows.hpp"
 #include "common/log/log.hpp"
 #include "common/wire/names.hpp"
 #include "oeg/application.hpp"
+#include "oeg/pair_keeper.hpp"
 
 namespace tickpath::oeg {
 namespace {
@@ -36,6 +38,15 @@ double carried_value(const Ledger& ledger) {
   for (std::uint32_t row = 0; row < ledger.position_count(); ++row)
     sum += std::abs(static_cast<double>(ledger.position(row).row.cash));
   return sum / kPriceScale;
+}
+
+std::string_view name(FenceResult fence) {
+  return name_in(fence,
+                 {{FenceResult::kNone, "none"},
+                  {FenceResult::kLogAlone, "log"},
+                  {FenceResult::kRevoked, "revoked"},
+                  {FenceResult::kEndedOnly, "ended"}},
+                 "");
 }
 
 }  // namespace
@@ -252,6 +263,41 @@ void OegApplication::summarize(control::Summary& summary) {
   summary.ticks.push_back(datapath_->market().flow());
   summary.resumed = datapath_->recovery().records != 0;
   summary.open_orders = ledger.open_orders();
+}
+
+// -------------------------------------------------------------------------------------- the pair
+
+std::string PairKeeper::not_ready_reason() const {
+  const Pair& pair = *datapath_->pair();
+  if (pair.stage() == Pair::Stage::kLeading) {
+    if (pair.blocked()) return "waits for the pair's witness at " + witnesses();
+    return {};
+  }
+  if (pair.stage() == Pair::Stage::kFollowing && pair.stands_by()) return {};
+  return "joins its pair";
+}
+
+control::Json PairKeeper::describe() const {
+  const Pair& pair = *datapath_->pair();
+  const wire::Leadership word = pair.word();
+  constexpr const char* kStages[] = {"standby", "taking over", "leader", "retired"};
+  control::Json json = {{"role", kStages[static_cast<std::size_t>(pair.stage())]},
+                        {"place", config_.pair.place},
+                        {"epoch", word.epoch},
+                        {"leader", word.leader},
+                        {"alone", word.alone},
+                        {"blocked", pair.blocked()},
+                        {"witness", pair.has_witness()},
+                        {"has_standby", pair.has_standby()},
+                        {"lag_bytes", pair.lag_bytes().get()},
+                        {"lag_records", pair.lag_records().get()},
+                        {"lag_us", static_cast<double>(pair.lag_ns().get()) / 1000}};
+  control::Json times = control::Json::object();
+  datapath_->pair()->times().for_each(
+      [&](std::string_view name, const Counter& at) { times[std::string(name)] = at.get(); });
+  json["takeover"] = std::move(times);
+  json["fence"] = name(pair.fence_result());
+  return json;
 }
 
 }  // namespace tickpath::oeg

@@ -25,10 +25,14 @@ enum class Step : std::uint32_t {
 };
 
 enum class Rule : std::uint32_t {
-  kFence = 1,    // a standby fences its log before it asks for the leader's place
-  kConfirm = 2,  // nothing takes effect before the standby has confirmed it
-  kWitness = 4,  // who takes over asks the witness before
-  kEpoch = 8,    // and looks whether the word was what it expected
+  kFence = 1,       // a standby fences its log before it asks for the leader's place
+  kConfirm = 2,     // nothing takes effect before the standby has confirmed it
+  kWitness = 4,     // who takes over asks the witness before
+  kEpoch = 8,       // and looks whether the word was what it expected
+  kTaken = 16,      // a standby that takes nothing of a full log is given up
+  kJoiner = 32,     // nothing waits for a joiner
+  kFollows = 64,    // a standby without room in its journal gives itself up
+  kProgress = 128,  // what counts is how long confirmation stands still
 };
 
 #ifdef TICKPATH_STEPS

@@ -7,7 +7,7 @@ namespace tickpath::oeg {
 using wire::Leadership;
 
 std::optional<Succession::Change> Succession::wanted() const noexcept {
-  if (asks_ == Asks::kNothing) return std::nullopt;
+  if (asks_ == Asks::kNothing || may_take_back()) return std::nullopt;
   if (asks_ == Asks::kMove) return Change{expected_, desired_, moving_to_};
   // The standby may ask one life of the witness and we the other: both could win.
   if (moving_ == Moving::kTold || witness_ == 0) return std::nullopt;
@@ -16,6 +16,7 @@ std::optional<Succession::Change> Succession::wanted() const noexcept {
 
 bool Succession::serves(std::uint64_t witness) const noexcept {
   if (const std::optional<Change> change = wanted()) return change->witness == witness;
+  if (blocked()) return false;  // the standby may ask one life or the other
   if (role_ == Role::kOutsider || (role_ == Role::kLeader && word_.alone)) return true;
   if (role_ == Role::kLeader && moving_ != Moving::kNo && moving_to_ == witness) return true;
   return witness_ == witness;
@@ -28,6 +29,7 @@ void Succession::on_answer(const Change& change, Leadership found) noexcept {
   const bool made = found == change.expected || found == change.desired;
   switch (asks_) {
     case Asks::kNothing:
+    case Asks::kTakeBack:
       return;
     case Asks::kEnrol:
       asks_ = Asks::kNothing;
@@ -53,12 +55,16 @@ void Succession::on_answer(const Change& change, Leadership found) noexcept {
       // The pair came into force, or did not, before we were told.
       if (role_ == Role::kLeader && found.leader == self_ && found.epoch < desired_.epoch)
         expected_ = found;
+      else if (role_ == Role::kClaimant && found == Leadership{desired_.epoch, self_, false})
+        on_handed_over(found);  // before the leader was lost: it is as if that had been read
       else if (found.epoch >= desired_.epoch || role_ == Role::kClaimant)
         lose(found);
       // Else the witness has forgotten the word, and decides nothing.
       return;
     case Asks::kHandOver:
-      if (made || found.epoch >= desired_.epoch) lose(made ? desired_ : found);
+      if (!made && found.epoch < desired_.epoch) return;
+      lose(made ? desired_ : found);
+      if (made) ask(Asks::kTakeBack, word_, {word_.epoch + 1, self_, true});
       return;
   }
 }
@@ -109,14 +115,21 @@ void Succession::begin_again(std::optional<Leadership> found) noexcept {
   }
 }
 
-void Succession::begin_after_boot(Leadership found, std::uint64_t witness) noexcept {
+bool Succession::begin_after_boot(Leadership found, std::uint64_t witness) noexcept {
   const std::uint32_t known = newest();
   const bool led = role_ == Role::kLeader || role_ == Role::kClaimant;
-  if (!led || found.leader != self_ || found.epoch > known)
-    return lose(found.epoch > word_.epoch ? found : word_);
+  // The place was handed over to it, and its copy of the journal may have lost what the other one's
+  // has.
+  const bool handed_over = role_ == Role::kClaimant && !found.alone;
+  if (role_ == Role::kLeader && !needs_confirmation() && found.epoch < word_.epoch) return false;
+  if (!led || handed_over || found.leader != self_ || found.epoch > known) {
+    lose(found.epoch > word_.epoch ? found : word_);
+    return true;
+  }
   lead(found);
   witness_ = witness;
   ask(Asks::kAlone, found, {known + 1, self_, true});
+  return true;
 }
 
 // -------------------------------------------------------------------------------------- leader
@@ -193,7 +206,13 @@ void Succession::hand_over() noexcept {
   if (role_ != Role::kLeader || word_.alone || asks_ != Asks::kNothing || moving_ == Moving::kTold)
     return;
   ask(Asks::kHandOver, word_,
-      {word_.epoch + 1, static_cast<std::uint8_t>(self_ == 1 ? 2 : 1), true});
+      {word_.epoch + 1, static_cast<std::uint8_t>(self_ == 1 ? 2 : 1), false});
+}
+
+void Succession::take_back() noexcept {
+  if (!may_take_back()) return;
+  role_ = Role::kClaimant;
+  asks_ = Asks::kAlone;
 }
 
 // ------------------------------------------------------------------------------------- standby
@@ -205,11 +224,16 @@ void Succession::on_offer(Leadership paired, std::uint64_t witness) noexcept {
 }
 
 void Succession::on_handed_over(Leadership word) noexcept {
-  if (role_ == Role::kStandby && word.leader == self_) lead(word);
+  if ((role_ != Role::kStandby && role_ != Role::kClaimant) || word.leader != self_) return;
+  word_ = word;
+  claim();
 }
 
 void Succession::on_leader_lost() noexcept {
-  if (role_ != Role::kStandby) return;
+  if (role_ == Role::kStandby) claim();
+}
+
+void Succession::claim() noexcept {
   role_ = Role::kClaimant;
   ask(Asks::kAlone, word_, {word_.epoch + 1, self_, true});
 }

@@ -13,6 +13,10 @@
 // leader that misses its standby acts on nothing until it has the word. So no lease and no clock is
 // needed: suspicion may be wrong at any time, and costs a change of leader, never an order.
 //
+// A leader hands over by {e, L, paired} -> {e + 1, the other one, paired}, and acts on nothing from
+// then on. The other one asks as above once it has read that. Where it dies before, L asks: it has
+// everything, too.
+//
 // A witness that was restarted may not have the newest word. Which of its lives decides is part
 // of what is replicated (`witness` below): a standby asks only the one that its leader has told it.
 // A second witness is no more than another such life, which may be there at the same time.
@@ -85,8 +89,9 @@ class Succession {
   // memory from before the newest word (a copy that was put back) has no right to anything.
   void begin_again(std::optional<wire::Leadership> found = std::nullopt) noexcept;
   // The host was started since: the newest of what was known may not have reached the disk. Only
-  // who leads by the word of the witness asks to go on; all others have to join.
-  void begin_after_boot(wire::Leadership found, std::uint64_t witness) noexcept;
+  // who leads by the word of the witness asks to go on; all others have to join. False: it led
+  // alone by a later word, which the witness has lost. Then neither of the two can be believed.
+  bool begin_after_boot(wire::Leadership found, std::uint64_t witness) noexcept;
 
   // ---- leader, alone
 
@@ -116,6 +121,10 @@ class Succession {
   void on_move_confirmed() noexcept;
   // Gives the place to the standby. Once role() is kOutsider the standby is to be told word().
   void hand_over() noexcept;
+  // This side has handed over, and has not renounced since. It may ask for the place again.
+  bool may_take_back() const noexcept { return asks_ == Asks::kTakeBack; }
+  // Nobody leads, so the standby may have died before it read that it is to lead. A claimant.
+  void take_back() noexcept;
 
   // ---- standby: what the log says, and its end
 
@@ -137,12 +146,13 @@ class Succession {
   friend bool operator==(const Succession&, const Succession&) = default;
 
  private:
-  enum class Asks : std::uint8_t { kNothing, kEnrol, kPair, kMove, kAlone, kHandOver };
+  enum class Asks : std::uint8_t { kNothing, kEnrol, kPair, kMove, kAlone, kHandOver, kTakeBack };
   // kHolds: the new witness holds the word; kTold: the standby may know of it, or not.
   enum class Moving : std::uint8_t { kNo, kHolds, kTold };
 
   wire::Leadership paired() const noexcept { return {offered_, self_, false}; }
   void ask(Asks what, wire::Leadership expected, wire::Leadership desired) noexcept;
+  void claim() noexcept;
   void lead(wire::Leadership word) noexcept;
   void lose(wire::Leadership found) noexcept;
   std::uint32_t newest() const noexcept;

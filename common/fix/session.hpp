@@ -195,7 +195,7 @@ struct SessionCounters {
       disconnects, bytes_sent, bytes_received);
 };
 
-class Session {
+class Session final : public MirroredStore {
  public:
   // Opens the store and creates the QuickFIX session. Throws SystemError or Error (path, CompIDs,
   // options out of range, a store of another session).
@@ -250,12 +250,14 @@ class Session {
   void set_mirror(SessionMirror* mirror) noexcept;
   // Polling thread, of an initiator; nullptr: nobody. It outlives its being set.
   void set_text_sink(TextSink* sink) noexcept;
-  // Polling thread, of a session that was never attached: what the mirror of another one was told.
-  // False: a message that is too long for a store.
+  // MirroredStore: polling thread, of a session that was never attached.
+  SessionNumbers numbers() const noexcept override {
+    return {next_sender_seq(), next_target_seq(), began_ns()};
+  }
   bool adopt_message(std::uint32_t seq, std::string_view message,
-                     const SessionNumbers& numbers) noexcept;
-  void adopt_numbers(const SessionNumbers& numbers) noexcept;
-  void adopt_reset() noexcept;
+                     const SessionNumbers& numbers) noexcept override;
+  void adopt_numbers(const SessionNumbers& numbers) noexcept override;
+  void adopt_reset() noexcept override;
   // When a session with times began; CLOCK_REALTIME, 0: it has not.
   std::int64_t began_ns() const noexcept;
   // What the store holds under this number; empty: nothing.

@@ -1,5 +1,5 @@
 // Where a Session tells what it writes into its store, and asks whether it may speak: for an owner
-// that keeps a second store, elsewhere, equal to the first.
+// that keeps a second store, elsewhere, equal to the first. And that second store.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,20 @@ class SessionMirror {
 
  protected:
   ~SessionMirror() = default;
+};
+
+// The second store: takes, in order, what the first session tells its mirror. Polling thread.
+class MirroredStore {
+ public:
+  virtual SessionNumbers numbers() const noexcept = 0;
+  // False: a message that is too long for a store.
+  virtual bool adopt_message(std::uint32_t seq, std::string_view message,
+                             const SessionNumbers& numbers) noexcept = 0;
+  virtual void adopt_numbers(const SessionNumbers& numbers) noexcept = 0;
+  virtual void adopt_reset() noexcept = 0;
+
+ protected:
+  ~MirroredStore() = default;
 };
 
 }  // namespace tickpath::fix

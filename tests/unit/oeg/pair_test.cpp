@@ -70,6 +70,18 @@ TEST_F(PairTest, ByHandTheStandbyLeadsWithoutASuspicion) {
   EXPECT_FALSE(first_->pair().may_act());
 }
 
+// Else the leader would wait for that witness, and the standby would follow it, for ever.
+TEST_F(PairTest, AStandbyIsLetGoThatCannotBeHandedThePlace) {
+  begin();
+  ASSERT_TRUE(pair_stands());
+  new_witness();  // nobody is connected to this one
+  ASSERT_TRUE(turned_until([&] { return !first_->pair().has_witness(); }));
+  first_->pair().hand_over();
+  ASSERT_TRUE(turned_until([&] { return first_->pair().blocked(); }));
+  EXPECT_TRUE(turned_until([&] { return second_->pair().waits_for_word(); }));
+  EXPECT_TRUE(first_->pair().waits_for_word());
+}
+
 TEST_F(PairTest, WithoutStandbyAndWitnessALeaderActsOnNothing) {
   begin();
   ASSERT_TRUE(pair_stands());

@@ -1,31 +1,21 @@
-// The rules of succession, run through every order of events that a small world has: two gateways,
-// a log between them, a witness that may forget, a venue that takes one session. Breadth first, so
-// a counterexample is a shortest one.
+// The steps of the small world (succession_world.hpp) in which every order of events is searched.
 //
-// What stands still for any time is a step that does not happen: a stopped process, a slow network
-// and a wrong suspicion need no fault of their own. Faults with a budget: a program that dies, an
-// answer that is lost, a connection that is cut, a witness that starts anew.
+// A stopped process, a slow network and a wrong suspicion need no fault of their own: their step
+// does not happen yet. The budget limits the faults: a program dies or hangs for good, an answer is
+// lost, a connection is cut, a witness starts again.
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <deque>
 #include <optional>
 #include <string>
-#include <unordered_map>
-#include <vector>
 
 #include "oeg/succession.hpp"
 #include "tests/unit/oeg/succession_world.hpp"
+#include "tests/unit/oeg/world_search.hpp"
 
 namespace tickpath::oeg::model {
 
-using Role = Succession::Role;
-
-// Beyond it the world is too large for a test, and says nothing.
-inline constexpr std::size_t kWorldsMax = 3'000'000;
-
-class Model {
+class Model final : private WorldSearch<World, Hash> {
  public:
   Model(const Budget& budget, Mutant mutant) : budget_(budget), mutant_(mutant) {}
 
@@ -34,59 +24,18 @@ class Model {
     std::size_t worlds = 0;
     bool took_over_and_traded = false;  // the rules are no dead end
     bool paired_again = false;
+    bool founded = false;
   };
 
   Result run() {
-    World first;
-    first.nodes[0].rules = first.nodes[0].journaled = Succession(1);
-    first.nodes[1].rules = first.nodes[1].journaled = Succession(2);
-    // The pair as it trades: 1 leads, 2 stands by.
-    Node& leader = first.node(1);
-    leader.rules.found();
-    (void)leader.rules.enrol(1, {1, 1, true});
-    leader.rules.on_offer_confirmed(*leader.rules.offer());
-    leader.rules.on_answer(*leader.rules.wanted(), {1, 1, true});
-    first.life = static_cast<std::uint8_t>(budget_.witnesses);
-    first.words[1] = {2, 1, false};
-    first.node(2).rules.on_offer({2, 1, false}, 1);
-    for (Node& node : first.nodes) node.journaled = node.rules;
-    first.log.writer = 1;
-    first.session = 1;
-    first.expected_seq = 2;
-    for (Node& node : first.nodes) node.book.next_seq = 2;
-    leader.logged_on = true;
-    visit(first, 0, "start");
-    while (!queue_.empty() && result_.violation.empty() && worlds_.size() < kWorldsMax) {
-      const std::size_t at = queue_.front();
-      queue_.pop_front();
-      at_ = at;
-      const World world = *worlds_[at];
-      steps(world);
-    }
-    result_.worlds = worlds_.size();
+    search(first_world(budget_));
+    result_.worlds = worlds();
+    result_.violation = violation();
     return result_;
   }
 
  private:
-  // ------------------------------------------------------------------------ the search
-  void visit(const World& world, std::size_t from, const char* how, int who = 0) {
-    const auto [where, fresh] = seen_.try_emplace(world, worlds_.size());
-    if (!fresh) return;
-    worlds_.push_back(&where->first);
-    from_.push_back(from);
-    how_.push_back(std::string(how) + (who == 0 ? "" : " " + std::to_string(who)));
-    queue_.push_back(worlds_.size() - 1);
-    check(world);
-  }
-  void violated(const std::string& what) {
-    if (!result_.violation.empty()) return;
-    std::vector<std::string> way;
-    for (std::size_t at = worlds_.size() - 1; at != 0; at = from_[at]) way.push_back(how_[at]);
-    std::reverse(way.begin(), way.end());
-    result_.violation = what + ":";
-    for (const std::string& step : way) result_.violation += "\n  " + step;
-  }
-  void check(const World& world) {
+  void check(const World& world) override {
     // None lost: whoever holds the session knows every order that the venue took.
     if (world.session != 0) {
       const Node& owner = world.node(world.session);
@@ -101,65 +50,77 @@ class Model {
       result_.paired_again = true;
   }
 
+  // What a memory that was lost or put back makes of the pair, a person may have to settle.
+  bool is_live(const World& world) const override {
+    return world.losses != 0 || world.copied != 0 || acts(world, 1) || acts(world, 2);
+  }
+  bool acts(const World& world, int id) const {
+    const Node& node = world.node(id);
+    return node.alive && !node.hangs && may_act(world, id) && has_room(world, id);
+  }
+
+  // Where a log cannot be full nobody looks at how much of it is known to be taken.
+  void forget(World& world) const override {
+    Log& log = world.log;
+    if (budget_.log_room == kEntriesMax) log.known_taken = log.read_taken = log.taken;
+    log.forget_done();
+  }
+
   // -------------------------------------------------------------------------- the steps
-  void steps(const World& world) {
+  void steps(const World& world) override {
     for (int id = 1; id <= 2; ++id) {
       const Node& node = world.node(id);
       if (!node.alive) {
         restart(world, id);
         continue;
       }
+      if (world.crashes < budget_.crashes) {
+        World next = world;
+        ++next.crashes;
+        die(next, id);
+        fault(next, "dies", id);
+      }
+      if (node.hangs) continue;
+      if (node.is_told && node.rules.role() == Role::kLeader) {  // first of all in its turn
+        hear_renunciation(world, id);
+        continue;
+      }
+      if (world.hangs < budget_.hangs && follows(world, id)) {
+        World next = world;
+        ++next.hangs;
+        next.node(id).hangs = true;
+        fault(next, "hangs for good", id);
+      }
       begin_anew(world, id);
       if (world.copied < budget_.copies) {
         World next = world;
         ++next.copied;
         next.copies[static_cast<std::size_t>(id - 1)] = {true, node.journaled, node.book};
-        visit(next, at_, "is copied:", id);
+        fault(next, "is copied:", id);
       }
       ask(world, id);
       if (node.rules.role() == Role::kLeader) lead(world, id);
       if (world.log.writer == 3 - id) stand_by(world, id);
       join(world, id);
-      if (world.crashes < budget_.crashes) {
-        World next = world;
-        ++next.crashes;
-        die(next, id);
-        visit(next, at_, "dies", id);
-      }
+      if (node.is_told) hear_renunciation(world, id);
     }
     if (world.log.writer != 0 && !world.log.cut && world.cuts < budget_.cuts) {
       World next = world;
       ++next.cuts;
       next.log.cut = true;
-      visit(next, at_, "the connection is cut");
+      fault(next, "the connection is cut");
     }
     if (world.life < budget_.witness_lives) {
       World next = world;
       ++next.life;
-      visit(next, at_, "the witness starts anew");
+      fault(next, "the witness starts anew");
     }
-  }
-
-  static void die(World& world, int id) {
-    Node& node = world.node(id);
-    Node rest;
-    rest.rules = Succession(static_cast<std::uint8_t>(id));
-    rest.journaled = node.journaled;
-    rest.book = node.book;
-    rest.alive = false;
-    // What its device has taken may still be executed; nobody hears the answer.
-    rest.asking = node.asking && !node.answered;
-    rest.change = node.change;
-    // What the kernel has taken arrives.
-    rest.leaving = node.leaving;
-    node = rest;
-    if (world.log.writer != 0) world.log.cut = true;
   }
 
   // The witness can be asked, or not. A copy that was put back is known by it alone.
   void restart(const World& world, int id) {
-    visit(started(world, id, false), at_, "starts again, without a witness", id);
-    visit(started(world, id, true), at_, "starts again", id);
+    fault(started(world, id, false), "starts again, without a witness", id);
+    visit(started(world, id, true), "starts again", id);
     if (world.losses < budget_.losses) {
       World next = world;
       ++next.losses;
@@ -167,7 +128,7 @@ class Model {
       node = Node{};
       node.rules = node.journaled = Succession(static_cast<std::uint8_t>(id));
       node.newcomer = true;
-      visit(next, at_, "starts without a memory", id);
+      fault(next, "starts without a memory", id);
     }
     if (world.copies[static_cast<std::size_t>(id - 1)].there) {
       World next = world;
@@ -175,10 +136,10 @@ class Model {
       next.node(id).journaled = copy.journaled;
       next.node(id).book = copy.book;
       copy = {};
-      visit(started(next, id, mutant_ != Mutant::kMemoryTrusted), at_, "starts from the copy", id);
+      fault(started(next, id, mutant_ != Mutant::kMemoryTrusted), "starts from the copy", id);
     }
   }
-  static World started(const World& world, int id, bool asks) {
+  World started(const World& world, int id, bool asks) const {
     World next = world;
     Node& node = next.node(id);
     node.alive = true;
@@ -188,34 +149,45 @@ class Model {
     const bool led = node.rules.role() == Role::kLeader;
     node.rules.begin_again(asks && led ? std::optional(world.words[world.life]) : std::nullopt);
     write_down(node);
-    post(node);
+    post(next, id);
     return next;
   }
 
-  // Who remembers nothing: 2 says so to the witness, 1 founds the pair.
+  // Two places without a memory begin: place 2 tells the witness, then place 1 founds the pair.
   void begin_anew(const World& world, int id) {
     const Node& node = world.node(id);
-    if (!node.newcomer || node.rules.role() != Role::kOutsider) return;
+    if (!node.newcomer || node.rules.role() != Role::kOutsider || node.joining != Joining::kNo)
+      return;
     World next = world;
     if (id == 2) {
       next.newcomer[world.life] = true;
-      visit(next, at_, "says that it remembers nothing:", id);
+      visit(next, "says that it remembers nothing:", id);
     } else if (world.words[world.life] == Leadership{} &&
                (world.newcomer[world.life] || mutant_ == Mutant::kFoundUnasked)) {
       next.node(id).rules.found();
       next.node(id).newcomer = false;
       write_down(next.node(id));
-      visit(next, at_, "founds the pair:", id);
+      result_.founded = true;
+      visit(next, "founds the pair:", id);
     }
   }
 
-  static void write_down(Node& node) { node.journaled = node.rules; }
+  // At once: it may be executed at any time later, so nothing is lost by that. A life that is gone
+  // is asked nothing more.
+  void post(World& world, int id) const {
+    Node& node = world.node(id);
+    const auto wanted = node.rules.wanted();
+    if (node.asking || !wanted || static_cast<int>(wanted->witness) < first_life(world)) return;
+    node.asking = true;
+    node.answered = false;
+    node.change = *wanted;
+  }
 
   void ask(const World& world, int id) {
     const Node& node = world.node(id);
     if (!node.asking) return;
     if (!node.answered) {
-      if (node.change.desired.epoch > budget_.epoch_max) return;
+      if (node.change.desired.epoch > budget_.epoch_max) return hide();
       World next = world;
       Node& asker = next.node(id);
       Leadership& word = next.words[asker.change.witness];
@@ -225,26 +197,29 @@ class Model {
         word = asker.change.desired;
       }
       asker.answered = true;
-      visit(next, at_, "the witness decides for", id);
+      // A life that is gone may have decided before.
+      const bool gone = static_cast<int>(node.change.witness) < first_life(world);
+      gone ? fault(next, "the witness decides for", id)
+           : visit(next, "the witness decides for", id);
     } else {
       World next = world;
       Node& asker = next.node(id);
       asker.asking = asker.answered = false;
       asker.rules.on_answer(asker.change, asker.found);
       after_change(next, id);
-      visit(next, at_, "hears the witness", id);
+      visit(next, "hears the witness", id);
       if (world.lost < budget_.lost_answers) {
         World deaf = world;
         ++deaf.lost;
         deaf.node(id).asking = deaf.node(id).answered = false;
-        post(deaf.node(id));
-        visit(deaf, at_, "loses the answer", id);
+        post(deaf, id);
+        fault(deaf, "loses the answer", id);
       }
     }
   }
 
   // What follows at once from a change of the rules' state.
-  static void after_change(World& world, int id) {
+  void after_change(World& world, int id) {
     Node& node = world.node(id);
     if (node.rules.role() == Role::kOutsider && world.log.writer == id &&
         node.rules.word().leader == 3 - id && node.journaled.role() == Role::kLeader) {
@@ -259,29 +234,27 @@ class Model {
       node.logged_on = false;
     }
     write_down(node);
-    post(node);
-  }
-  // At once: it may be executed at any time later, so nothing is lost by that.
-  static void post(Node& node) {
-    const auto wanted = node.rules.wanted();
-    if (node.asking || !wanted) return;
-    node.asking = true;
-    node.answered = false;
-    node.change = *wanted;
+    post(world, id);
   }
 
-  static bool append(World& world, const Entry& entry) {
+  // As Pair::has_room(): a joiner is never waited for.
+  bool has_room(const World& world, int id) const {
+    const bool waits = world.node(id).rules.needs_confirmation() || mutant_ == Mutant::kJoinerWaits;
+    return !replicates(world, id) || !waits || !is_full(world.log);
+  }
+  bool is_full(const Log& log) const { return log.appended - log.known_taken >= budget_.log_room; }
+  // False: the search ends here. A log without room is given up.
+  bool append(World& world, const Entry& entry) {
     Log& log = world.log;
-    if (log.appended == kEntriesMax) return false;
-    log.entries[log.appended++] = entry;
+    if (log.appended == kEntriesMax) {
+      hide();
+      return false;
+    }
+    if (is_full(log))
+      log.given_up = true;
+    else
+      log.entries[log.appended++] = entry;
     return true;
-  }
-  static bool replicates(const World& world, int id) {
-    return world.log.writer == id && !world.log.given_up;
-  }
-  static bool confirmed(const World& world, int id) {
-    return replicates(world, id) && world.log.confirmed == world.log.appended &&
-           !world.log.saw_fence;
   }
   bool may_act(const World& world, int id) const {
     const Succession& rules = world.node(id).rules;
@@ -294,7 +267,8 @@ class Model {
   void lead(const World& world, int id) {
     const Node& node = world.node(id);
     // Records a message: a Logon first, then orders.
-    if (node.recorded == Entry{} && node.leaving == Entry{} && !node.rules.blocked()) {
+    if (node.recorded == Entry{} && node.leaving == Entry{} && !node.rules.blocked() &&
+        has_room(world, id)) {
       const bool logon = !node.logged_on || world.session != id;
       if (logon ? world.logons < budget_.logons : world.orders < budget_.orders) {
         World next = world;
@@ -307,7 +281,7 @@ class Model {
         if (!replicates(next, id) || append(next, message)) {
           take(leader, message);
           leader.recorded = message;
-          visit(next, at_, logon ? "records a Logon:" : "records an order:", id);
+          visit(next, logon ? "records a Logon:" : "records an order:", id);
         }
       }
     }
@@ -315,26 +289,28 @@ class Model {
       World next = world;
       next.node(id).leaving = node.recorded;
       next.node(id).recorded = {};
-      visit(next, at_, "may send:", id);
+      visit(next, "may send:", id);
     }
     if (node.leaving != Entry{}) {
       World next = world;
       arrive(next, id);
-      visit(next, at_, "sends:", id);
+      visit(next, "sends:", id);
     }
     if (replicates(world, id)) replicate(world, id);
     enrol_and_offer(world, id);
-    if (node.rules.needs_confirmation() && !node.rules.blocked()) {
+    const bool waits = mutant_ == Mutant::kFullLogWaits && is_full(world.log) && !world.log.cut;
+    const bool hands_over = node.rules.blocked() && replicates(world, id);
+    if (node.rules.needs_confirmation() && (!node.rules.blocked() || hands_over) && !waits) {
       World next = world;
       miss_standby(next, id);
-      visit(next, at_, "misses its standby:", id);
+      visit(next, "misses its standby:", id);
     }
     if (world.hand_overs < budget_.hand_overs && confirmed(world, id) && node.recorded == Entry{}) {
       World next = world;
       ++next.hand_overs;
       next.node(id).rules.hand_over();
       after_change(next, id);
-      visit(next, at_, "hands over:", id);
+      visit(next, "hands over:", id);
     }
     for (int life = first_life(world); life <= world.life && node.rules.needs_confirmation();
          ++life) {
@@ -343,41 +319,17 @@ class Model {
       Succession& rules = next.node(id).rules;
       const auto to = static_cast<std::size_t>(life);
       const bool asks = rules.move(to, world.words[to]);
-      if (asks && budget_.witnesses > 1 && ++next.moves > budget_.moves) continue;
+      if (asks && budget_.witnesses > 1 && ++next.moves > budget_.moves) {
+        hide();
+        continue;
+      }
       if (mutant_ == Mutant::kMoveUntold && rules.moved()) {
         rules.on_move_told();
         rules.on_move_confirmed();
       }
       after_change(next, id);
-      visit(next, at_, "turns to the new witness:", id);
+      visit(next, "turns to the new witness:", id);
     }
-  }
-
-  static void take(Node& node, const Entry& message) {
-    if (message.order != 0)
-      node.book.orders = static_cast<std::uint8_t>(node.book.orders | 1u << message.order);
-    node.book.next_seq = static_cast<std::uint8_t>(message.seq + 1);
-  }
-
-  // At the venue. FIX: a Logon whose number is too low is refused; a new session ends the old one.
-  static void arrive(World& world, int id) {
-    Node& node = world.node(id);
-    const Entry message = node.leaving;
-    node.leaving = {};
-    if (message.order == 0) {
-      if (message.seq < world.expected_seq) return;
-      world.session = static_cast<std::uint8_t>(id);
-      node.logged_on = true;
-      if (id == 2) world.taken_over_by = 1;
-    } else {
-      if (world.session != id) {
-        node.logged_on = false;
-        return;
-      }
-      world.accepted = static_cast<std::uint8_t>(world.accepted | 1u << message.order);
-      if (world.taken_over_by == 1 && id == 2) world.taken_over_by = 2;
-    }
-    world.expected_seq = static_cast<std::uint8_t>(message.seq + 1);
   }
 
   void replicate(const World& world, int id) {
@@ -385,14 +337,16 @@ class Model {
     if (log.placed < log.appended && !log.cut) {
       World next = world;
       next.log.placed = log.appended;
-      visit(next, at_, "WRITE lands of", id);
+      visit(next, "WRITE lands of", id);
     }
-    if (!log.reading && !log.cut && (log.confirmed < log.placed || log.fence) && !log.saw_fence) {
+    const bool news = log.confirmed < log.placed || log.fence || log.known_taken < log.taken;
+    if (!log.reading && !log.cut && news && !log.saw_fence) {
       World next = world;
       next.log.reading = true;
       next.log.read_to = log.placed;
+      next.log.read_taken = log.taken;
       next.log.read_fence = mutant_ != Mutant::kNoFence && log.fence;
-      visit(next, at_, "READ is executed of", id);
+      visit(next, "READ is executed of", id);
     }
     if (log.reading) {
       World next = world;
@@ -401,12 +355,15 @@ class Model {
         next.log.saw_fence = true;
       else
         next.log.confirmed = log.read_to;
+      if (!log.read_fence) next.log.known_taken = log.read_taken;
+      next.log.read_to = next.log.read_taken = 0;
+      next.log.read_fence = false;
       on_confirmed(next, id, log.confirmed);
-      visit(next, at_, "hears its READ:", id);
+      visit(next, "hears its READ:", id);
     }
   }
 
-  static void on_confirmed(World& world, int id, int from) {
+  void on_confirmed(World& world, int id, int from) {
     Succession& rules = world.node(id).rules;
     for (int at = from; at < world.log.confirmed; ++at) {
       const Entry& entry = world.log.entries[static_cast<std::size_t>(at)];
@@ -418,7 +375,7 @@ class Model {
     else
       after_change(world, id);
   }
-  static void miss_standby(World& world, int id) {
+  void miss_standby(World& world, int id) {
     if (world.log.writer == id) world.log.given_up = true;
     world.node(id).rules.on_standby_lost();
     after_change(world, id);
@@ -438,7 +395,7 @@ class Model {
       if (append(next, entry)) {
         rules.on_move_told();
         after_change(next, id);
-        visit(next, at_, "tells of the new witness:", id);
+        visit(next, "tells of the new witness:", id);
       }
     }
     if (!node.rules.word().alone || node.rules.needs_confirmation()) return;
@@ -448,12 +405,13 @@ class Model {
       if ((node.rules.witness() != to || world.words[to] != node.rules.word()) &&
           next.node(id).rules.enrol(to, world.words[to])) {
         after_change(next, id);
-        visit(next, at_, "enrols:", id);
+        visit(next, "enrols:", id);
       }
     }
     const bool enrolled = static_cast<int>(node.rules.witness()) >= first_life(world) &&
                           world.words[node.rules.witness()] == node.rules.word();
-    if (enrolled && replicates(world, id) && !world.log.cut && !world.log.saw_fence) {
+    const bool installed = world.node(3 - id).joining == Joining::kInstalled;
+    if (enrolled && installed && replicates(world, id) && !world.log.cut && !world.log.saw_fence) {
       World next = world;
       Entry entry;
       entry.kind = Entry::Kind::kOffer;
@@ -462,13 +420,13 @@ class Model {
         entry.witness = static_cast<std::uint8_t>(next.node(id).rules.witness());
         if (append(next, entry)) {
           after_change(next, id);
-          visit(next, at_, "offers:", id);
+          visit(next, "offers:", id);
         }
       }
     }
   }
 
-  static void take_entries(World& world, int id, int end) {
+  void take_entries(World& world, int id, int end) {
     Node& node = world.node(id);
     while (world.log.taken < end && node.rules.role() != Role::kLeader) {
       const Entry& entry = world.log.entries[world.log.taken++];
@@ -478,12 +436,15 @@ class Model {
           break;
         case Entry::Kind::kOffer:
           node.rules.on_offer(entry.word, entry.witness);
+          node.joining = Joining::kNo;
           break;
         case Entry::Kind::kMove:
           node.rules.on_move(entry.witness);
           break;
         default:
           node.rules.on_handed_over(entry.word);
+          if (mutant_ == Mutant::kHandedOverLeads)
+            node.rules.on_answer(*node.rules.wanted(), node.rules.wanted()->expected);
       }
     }
     if (node.rules.role() == Role::kLeader) world.log = Log{};
@@ -494,76 +455,141 @@ class Model {
     const Log& log = world.log;
     const Role role = world.node(id).rules.role();
     const std::uint8_t end = log.fence && mutant_ != Mutant::kNoFence ? log.end : log.placed;
-    if (log.taken < end && (role == Role::kStandby || role == Role::kOutsider)) {
+    const bool installed = world.node(id).joining == Joining::kInstalled;
+    if (log.taken < end && (role == Role::kStandby || (role == Role::kOutsider && installed))) {
       World next = world;
       take_entries(next, id, end);
-      visit(next, at_, "reads its log:", id);
+      visit(next, "reads its log:", id);
     }
     if (role != Role::kStandby) return;
     if (!log.fence) {
       World next = world;
-      next.log.fence = true;
-      next.log.end = log.placed;
-      visit(next, at_, "fences:", id);
+      fence(next);
+      visit(next, "fences:", id);
       if (mutant_ == Mutant::kWitnessNotAsked) {
         World rash = next;
         rash.node(id).rules.on_leader_lost();
         rash.node(id).rules.on_answer(*rash.node(id).rules.wanted(),
                                       rash.node(id).rules.wanted()->expected);
         after_change(rash, id);
-        visit(rash, at_, "leads without asking:", id);
+        visit(rash, "leads without asking:", id);
       }
     } else if (log.taken == end || mutant_ == Mutant::kLeadBeforeDrain) {
       World next = world;
       next.node(id).rules.on_leader_lost();
       after_change(next, id);
-      visit(next, at_, "claims:", id);
+      visit(next, "claims:", id);
     }
   }
 
-  // An outsider renounces and meets the other one.
+  // ---------------------------------------------------------------------- to join, in steps
+
   void join(const World& world, int id) {
-    if (world.joins >= budget_.joins || world.node(id).asking) return;
     const Node& node = world.node(id);
-    const Node& peer = world.node(3 - id);
-    const bool outside = node.rules.role() == Role::kOutsider;
-    // Who led a pair and cannot ask gives up where the other one is there.
-    const bool stuck = node.rules.blocked() && !node.rules.wanted();
-    if (!outside && !stuck) return;
-    if (!peer.alive || peer.rules.role() == Role::kOutsider) return;
-    if (!outside && peer.rules.role() == Role::kLeader && peer.rules.word().leader == id) return;
+    if (waits_for_word(world, id)) give_up(world, id);
+    if (node.rules.may_take_back()) return wait_for_successor(world, id);
+    if (node.rules.role() != Role::kOutsider || node.asking) return;
+    if (node.joining != Joining::kNo && !is_streamed_to(world, id)) {
+      World next = world;
+      end_joining(next, id);
+      visit(next, "joins in vain:", id);
+    } else if (node.joining == Joining::kStreams && is_there(world, 3 - id)) {
+      World next = world;
+      Node& joiner = next.node(id);
+      joiner.book = world.node(3 - id).book;
+      joiner.joining = Joining::kInstalled;
+      joiner.newcomer = false;
+      write_down(joiner);
+      visit(next, "has the snapshot:", id);
+    } else if (node.joining == Joining::kNo && is_there(world, 3 - id)) {
+      ask_to_join(world, id);
+    }
+  }
+
+  // After a hand-over: this one joins a successor that leads, or asks for its place again.
+  void wait_for_successor(const World& world, int id) {
     World next = world;
-    Node& joiner = next.node(id);
+    Node& node = next.node(id);
+    const bool led = is_there(world, 3 - id) && leads(world, 3 - id);
+    led ? node.rules.renounce() : node.rules.take_back();
+    after_change(next, id);
+    visit(next, led ? "is led:" : "asks for its place again:", id);
+  }
+
+  // Whoever asks has renounced, and says so by asking.
+  void ask_to_join(const World& world, int id) {
+    World next = world;
     Node& other = next.node(3 - id);
-    joiner.rules.renounce();
-    joiner.newcomer = false;
-    joiner.logged_on = false;
-    joiner.recorded = {};
-    write_down(joiner);
-    if (other.rules.role() != Role::kLeader || other.rules.needs_confirmation()) {
-      // It settles its own side first; a standby reads its log to the end.
-      if (other.rules.role() == Role::kStandby && next.log.writer == id)
-        take_entries(next, 3 - id, next.log.placed);
+    if (!leads(world, 3 - id)) {
+      if (other.rules.role() == Role::kOutsider) return;
+      other.is_told = true;
+      return visit(next, "is refused:", id);
+    }
+    if (world.joins >= budget_.joins) return hide();
+    ++next.joins;
+    if (other.rules.needs_confirmation()) {
       other.rules.on_peer_renounced();
       write_down(other);
-      post(other);
+      post(next, 3 - id);
     }
-    if (other.rules.role() != Role::kLeader) return;
-    ++next.joins;
     next.log = Log{};
     next.log.writer = static_cast<std::uint8_t>(3 - id);
-    joiner.book = other.book;  // the snapshot
-    visit(next, at_, "joins the other:", id);
+    Node& joiner = next.node(id);
+    joiner.joining = Joining::kStreams;
+    joiner.logged_on = false;
+    joiner.recorded = {};
+    visit(next, "is streamed to:", id);
+  }
+
+  // A standby reads its log to the end before.
+  void hear_renunciation(const World& world, int id) {
+    World next = world;
+    Node& node = next.node(id);
+    node.is_told = false;
+    if (node.rules.role() == Role::kLeader && node.rules.needs_confirmation()) {
+      if (next.log.writer == id) next.log.given_up = true;
+      node.rules.on_standby_lost();
+      node.rules.on_peer_renounced();
+    } else if (node.rules.role() == Role::kStandby && next.log.writer == 3 - id) {
+      fence(next);
+      take_entries(next, id, next.log.end);
+      node.rules.on_peer_renounced();
+    } else if (node.rules.role() == Role::kClaimant) {
+      node.rules.on_peer_renounced();
+    }
+    after_change(next, id);
+    visit(next, "hears that the other one has renounced:", id);
+  }
+
+  // It has no right to go on without a word, and no witness gives it one.
+  bool waits_for_word(const World& world, int id) const {
+    const Succession& rules = world.node(id).rules;
+    if (!rules.blocked() && rules.role() != Role::kClaimant) return false;
+    const auto wanted = rules.wanted();
+    return !wanted || static_cast<int>(wanted->witness) < first_life(world);
+  }
+  // The other one leads, in a later epoch; or both wait, and then 2 gives way.
+  void give_up(const World& world, int id) {
+    if (!is_there(world, 3 - id)) return;
+    const Succession& other = world.node(3 - id).rules;
+    const bool later =
+        leads(world, 3 - id) && other.word().epoch > world.node(id).rules.word().epoch;
+    const bool both = id == 2 && waits_for_word(world, 1);
+    if (!later && !both) return;
+    World next = world;
+    Node& node = next.node(id);
+    node.rules.renounce();
+    node.asking = node.answered = false;
+    node.logged_on = false;
+    node.recorded = {};
+    write_down(node);
+    // The other one has lost its witness, too, and with it whatever answer was on its way.
+    if (both) next.node(1).asking = next.node(1).answered = false;
+    visit(next, "gives way:", id);
   }
 
   const Budget budget_;
   const Mutant mutant_;
-  std::unordered_map<World, std::size_t, Hash> seen_;
-  std::vector<const World*> worlds_;
-  std::vector<std::size_t> from_;
-  std::vector<std::string> how_;
-  std::deque<std::size_t> queue_;
-  std::size_t at_ = 0;
   Result result_;
 };
 

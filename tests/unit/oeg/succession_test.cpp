@@ -39,6 +39,114 @@ TEST(Succession, AMoveThatHoldsIsNotBegunAgain) {
   EXPECT_EQ(leader.wanted()->witness, 2u);
 }
 
+// ---- a hand-over
+
+struct Pairing {
+  Succession leader = paired_leader();
+  Succession standby{2};
+  Pairing() { standby.on_offer(leader.word(), 1); }
+};
+
+// Each asks the witness, which holds `word`.
+void ask(Succession& one, Leadership& word) {
+  const Succession::Change change = *one.wanted();
+  const Leadership found = word;
+  if (found == change.expected) word = change.desired;
+  one.on_answer(change, found);
+}
+
+TEST(Succession, WhoIsHandedThePlaceAsksForTheWordAndLeads) {
+  Pairing pair;
+  Leadership word = pair.leader.word();
+  pair.leader.hand_over();
+  ask(pair.leader, word);
+  EXPECT_EQ(pair.leader.role(), Succession::Role::kOutsider);
+  pair.standby.on_handed_over(pair.leader.word());
+  EXPECT_FALSE(pair.standby.may_act(true)) << "the other one may be asking for it again";
+  ask(pair.standby, word);
+  EXPECT_TRUE(pair.standby.may_act(false));
+  pair.leader.take_back();
+  ask(pair.leader, word);
+  EXPECT_EQ(pair.leader.role(), Succession::Role::kOutsider);
+}
+
+TEST(Succession, APlaceThatWasHandedToOneThatDiesIsTakenBack) {
+  Pairing pair;
+  Leadership word = pair.leader.word();
+  pair.leader.hand_over();
+  ask(pair.leader, word);
+  pair.standby.begin_again();  // it has not read that it is to lead
+  EXPECT_EQ(pair.standby.role(), Succession::Role::kOutsider);
+  pair.leader.begin_again();
+  ASSERT_TRUE(pair.leader.may_take_back());
+  EXPECT_FALSE(pair.leader.wanted()) << "not before it has waited for its successor";
+  pair.leader.take_back();
+  ask(pair.leader, word);
+  EXPECT_TRUE(pair.leader.may_act(false));
+}
+
+TEST(Succession, WhoHandsOverToOneThatHasClaimedThePlaceDoesNotTakeItBack) {
+  Pairing pair;
+  Leadership word = pair.leader.word();
+  pair.leader.hand_over();
+  pair.standby.on_leader_lost();
+  ask(pair.standby, word);
+  ask(pair.leader, word);
+  EXPECT_EQ(pair.leader.role(), Succession::Role::kOutsider);
+  EXPECT_FALSE(pair.leader.may_take_back());
+}
+
+TEST(Succession, AClaimThatComesAfterTheHandOverIsMadeOnceMore) {
+  Pairing pair;
+  Leadership word = pair.leader.word();
+  pair.leader.hand_over();
+  pair.standby.on_leader_lost();
+  ask(pair.leader, word);
+  ask(pair.standby, word);
+  EXPECT_FALSE(pair.standby.may_act(true));
+  ask(pair.standby, word);
+  EXPECT_TRUE(pair.standby.may_act(false));
+}
+
+// The witness died before it had saved that word.
+TEST(Succession, AfterAStartOfTheHostWhoLedAloneDoesNotJoinByAWordThatIsOlderThanItsOwn) {
+  Pairing pair;
+  Leadership word = pair.leader.word();
+  const Leadership saved = word;
+  pair.standby.on_leader_lost();
+  ask(pair.standby, word);
+  EXPECT_FALSE(pair.standby.begin_after_boot(saved, 2));
+  EXPECT_FALSE(pair.standby.begin_after_boot({}, 2));
+  EXPECT_EQ(pair.standby.role(), Succession::Role::kLeader);
+  EXPECT_TRUE(pair.standby.begin_after_boot(word, 2));
+  // The other one has everything, and leads once this one has renounced.
+  EXPECT_TRUE(pair.leader.begin_after_boot({}, 2));
+  EXPECT_EQ(pair.leader.role(), Succession::Role::kOutsider);
+}
+
+// The standby may know of the new life of the witness, or not. So neither life decides.
+TEST(Succession, ALeaderThatLosesItsStandbyDuringAMoveIsServedByNoWitness) {
+  Succession leader = paired_leader();
+  ASSERT_TRUE(leader.move(2, {}));
+  leader.on_answer(*leader.wanted(), {});
+  leader.on_move_told();
+  leader.on_standby_lost();
+  ASSERT_TRUE(leader.blocked());
+  EXPECT_FALSE(leader.serves(1));
+  EXPECT_FALSE(leader.serves(2));
+}
+
+// Its copy of the journal may have lost what the former leader's has.
+TEST(Succession, WhoIsHandedThePlaceAndLosesItsPowerJoins) {
+  Pairing pair;
+  Leadership word = pair.leader.word();
+  pair.leader.hand_over();
+  ask(pair.leader, word);
+  pair.standby.on_handed_over(word);
+  pair.standby.begin_after_boot(word, 1);
+  EXPECT_EQ(pair.standby.role(), Succession::Role::kOutsider);
+}
+
 // The witness dies once more before the standby knew of the life that held the word.
 TEST(Succession, AMoveGoesOnToANewerLifeOfTheWitness) {
   Succession leader = paired_leader();
@@ -176,9 +284,9 @@ TEST(Succession, AfterAStartOfTheHostOnlyWhoLeadsByTheWitnessesWordAsksToGoOn) {
   leader.on_answer(*leader.wanted(), {4, 1, true});
   EXPECT_TRUE(leader.may_act(false));
   for (const Leadership found :
-       {Leadership{}, Leadership{5, 2, true}, Leadership{4, 2, false}, Leadership{5, 1, true}}) {
+       {Leadership{5, 2, true}, Leadership{4, 2, false}, Leadership{5, 1, true}}) {
     leader = lone_leader(1, 4);
-    leader.begin_after_boot(found, 9);
+    EXPECT_TRUE(leader.begin_after_boot(found, 9));
     EXPECT_EQ(leader.role(), Succession::Role::kOutsider);
   }
   Succession standby(2);
