@@ -28,7 +28,6 @@ void Gateway::count_recovered_report(GatewayCounters& counters, const Order& ord
                                      const JournalRecord& record) noexcept {
   const wire::OrderEvent& event = record.event;
   if (record.fix_seq == 0) return count_unsent(counters, order, event.order_id, event.report_kind);
-  counters.reports.received.add();
   if (event.report_kind == wire::ReportKind::kFill) counters.reports.fills.add();
   LedgerReport report;
   report.kind = event.report_kind;

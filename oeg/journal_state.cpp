@@ -23,10 +23,26 @@ JournalState::JournalState(const JournalSizes& given)
       instruments(given.instruments_max),
       executions(given.executions_max) {}
 
+namespace {
+
+// Answers that a new day's numbers take away are ours (kSessionDown).
+bool came_with_report(const JournalRecord& record) {
+  const wire::EventKind kind = record.event.event;
+  return record.fix_seq != 0 && record.event.reason != wire::RejectReason::kSessionDown &&
+         (kind == wire::EventKind::kReported || kind == wire::EventKind::kException);
+}
+
+}  // namespace
+
 void JournalState::apply(const JournalRecord& record) {
   ++records;
   sequence = record.sequence;
-  entries.take(record, [this](const JournalRecord& each) { book(each); });
+  bool of_report = false;
+  entries.take(record, [&](const JournalRecord& each) {
+    of_report = of_report || came_with_report(each);
+    book(each);
+  });
+  if (of_report) counters.reports.received.add();
 }
 
 void JournalState::book(const JournalRecord& record) {

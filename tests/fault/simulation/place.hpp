@@ -29,7 +29,7 @@ inline constexpr int kWitnessProcess = 3;  // the places are 1 and 2
 enum class Habit : std::uint32_t {
   kAsksBeforeItLeads = 1,  // who led alone asks the witness before it leads again
   kFoundsWithTwo = 2,      // a pair is founded only once place 2 has said that it remembers nothing
-  kBooksReportsWhole = 4,  // a report of which a part was booked is asked for again
+  kBooksReportsWhole = 4,  // a report that was recorded in part is asked for again
   kResumesWhatItJoined = 8  // who has joined goes on with the leader's book
 };
 
@@ -150,7 +150,6 @@ class Place {
     std::shared_ptr<Line> line;
     std::uint64_t next_connect_ns = 0;
     std::vector<Message> stored;  // and not sent yet
-    std::uint32_t skipped_facts = 0;
     std::uint32_t counter = 0;
   };
   struct Disk {

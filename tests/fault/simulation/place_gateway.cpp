@@ -64,8 +64,8 @@ void Place::turn_gateway() {
 
 void Place::begin_to_lead() {
   const std::uint32_t epoch = process_->pair->word().epoch;
+  if (old_) around_.books_are_old = true;  // also in an epoch that it has lost
   if (epoch == led_in_) return;
-  if (old_) around_.books_are_old = true;
   // A leader of a pair that slept may not know yet that another one leads: it acts on nothing
   // alone.
   if (process_->pair->word().alone && epoch <= std::max(led_in_, other_->led_in_) &&
@@ -77,17 +77,15 @@ void Place::begin_to_lead() {
 
 void Place::recover() {
   const oeg::JournalState& state = process_->journal->state();
-  const oeg::JournalRecord last = state.last;
-  const bool whole = last.more == 0 || !around_.keeps(Habit::kBooksReportsWhole);
-  process_->skipped_facts = 0;
+  const std::vector<oeg::JournalRecord>& torn = state.entries.unfinished();
+  const bool counts_torn = !torn.empty() && !around_.keeps(Habit::kBooksReportsWhole);
+  const oeg::JournalRecord last = counts_torn ? torn.back() : state.last;
   if (last.sequence == 0) return;
   if (last.event.event == wire::EventKind::kRequested) {
     if (last.fix_seq == store_.next_sender) reject_unsent(last);
-  } else if (whole && last.fix_seq == store_.next_target) {
+  } else if (last.fix_seq == store_.next_target) {
     ++store_.next_target;
   }
-  if (state.unfinished_seq != 0 && state.unfinished_seq == store_.next_target)
-    process_->skipped_facts = 1;
 }
 
 void Place::reject_unsent(const oeg::JournalRecord& request) {
@@ -166,7 +164,7 @@ void Place::resend(std::uint32_t from, std::uint32_t to) {
 bool Place::book(std::uint32_t number) {
   if (number != store_.next_target) return true;
   const Report report = around_.venue.report(number);
-  for (std::size_t at = process_->skipped_facts; at < report.facts.size(); ++at) {
+  for (std::size_t at = 0; at < report.facts.size(); ++at) {
     const Fact& fact = report.facts[at];
     oeg::JournalRecord record{};
     record.event.order_id = record.event.target_order_id = report.order;
@@ -181,12 +179,13 @@ bool Place::book(std::uint32_t number) {
     record.event.strategy_id = kStrategy;
     record.execution_id = fact.execution;
     record.fix_seq = number;
-    record.more = at + 1 < report.facts.size() ? 1 : 0;
+    const bool more = at + 1 < report.facts.size();
+    if (more) record.part |= oeg::EntryPart::kMore;
+    if (at != 0) record.part |= oeg::EntryPart::kContinues;
     if (!process_->pair->append(record)) around_.problem = "no room for a report";
-    if (record.more != 0 && around_.random.one_in(2)) (void)process_->pair->may_act();
+    if (more && around_.random.one_in(2)) (void)process_->pair->may_act();
     if (left_) return false;
   }
-  process_->skipped_facts = 0;
   ++store_.next_target;
   process_->pair->on_numbers(store_.numbers());
   return true;

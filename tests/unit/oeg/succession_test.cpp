@@ -295,6 +295,18 @@ TEST(Succession, AfterAStartOfTheHostOnlyWhoLeadsByTheWitnessesWordAsksToGoOn) {
   EXPECT_EQ(standby.role(), Succession::Role::kOutsider);
 }
 
+// Its last offer was of a higher epoch than the word by which the other one leads.
+TEST(Succession, AfterAStartOfTheHostTheOtherOneMayLeadBeforeTheAnswer) {
+  Succession leader = lone_leader(1, 4);
+  (void)leader.enrol(1, {4, 1, true});
+  ASSERT_TRUE(leader.offer());
+  leader.begin_after_boot({4, 1, true}, 9);
+  ASSERT_GT(leader.wanted()->desired.epoch, 5u);
+  leader.on_answer(*leader.wanted(), {5, 2, true});
+  EXPECT_EQ(leader.role(), Succession::Role::kOutsider);
+  EXPECT_FALSE(leader.blocked());
+}
+
 TEST(Succession, WhomAPersonMakesLeaderLeadsAboveAllThatIsKnown) {
   Succession outsider(2);
   outsider.on_offer({4, 1, false}, 9);
