@@ -73,6 +73,8 @@ class Tally:
         self.fills += getattr(run, "fills", 0)
         for fault, took in steps:
             self.taken.setdefault(fault, []).append(float("inf") if took is None else took * 1000)
+        for name, took in getattr(run, "measured", ()):
+            self.taken.setdefault(name, []).append(took * 1000)
         for fault, parts in run.takeovers:
             for part, ns in parts.items():
                 self.parts.setdefault(fault, {}).setdefault(part, []).append(ns / 1e6)
@@ -159,7 +161,9 @@ def run_all(options, make, instead=None):
         generate(options.bin, recording, MESSAGES_A_SECOND, REPLAY_S)
         if instead is not None:
             sys.exit(1 if instead(recording) else 0)
-        for seed in range(options.seed, options.seed + options.runs):
-            show_run(seed, *one_run(make(recording, seed), options, tally, options.faults))
-    tally.show()
+        try:
+            for seed in range(options.seed, options.seed + options.runs):
+                show_run(seed, *one_run(make(recording, seed), options, tally, options.faults))
+        finally:  # also of runs that are ended early
+            tally.show()
     sys.exit(1 if tally.failed else 0)

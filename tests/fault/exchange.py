@@ -45,7 +45,8 @@ def problems(run_dir, strategies="strategy"):
         wrong.append(f"{len(accepted)} orders were accepted, by what strategies know {known}, and {lost} lost with an oeg")
     held, fills = collections.Counter(), 0
     for each in told:
-        if each[b"150"] not in (b"1", b"2"):
+        # A correction of sim's is to what it was, and what sim cancels was never reported (correct_every, misreport_every).
+        if each[b"150"] not in (b"1", b"2") or each[b"20"] in (b"1", b"2"):
             continue
         fills += 1
         sign = 1 if each[b"54"] == b"1" else -1
@@ -57,13 +58,14 @@ def problems(run_dir, strategies="strategy"):
     return wrong, len(accepted), fills
 
 
+def sent_at(message):
+    """When, by the exchange's clock; as time.time()."""
+    return datetime.datetime.strptime(message[b"52"].decode() + "+0000", "%Y%m%d-%H:%M:%S.%f%z").timestamp()
+
+
 def longest_pause(run_dir, began, ended):
     """(orders accepted, longest ms without one) between those two moments (time.time()), by the exchange's SendingTime."""
     (store,) = run_dir.glob("sim.*.fixstore")
-    times = []
-    for each in reports(store)[0]:
-        if each[b"150"] == b"0" and each[b"20"] == b"0":
-            sent = datetime.datetime.strptime(each[b"52"].decode(), "%Y%m%d-%H:%M:%S.%f").replace(tzinfo=datetime.timezone.utc)
-            if began <= sent.timestamp() <= ended:
-                times.append(sent.timestamp())
+    times = [sent_at(each) for each in reports(store)[0] if each[b"150"] == b"0" and each[b"20"] == b"0"]
+    times = [time for time in times if began <= time <= ended]
     return len(times), max((later - one for one, later in zip(times, times[1:])), default=float("inf")) * 1000

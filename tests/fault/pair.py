@@ -30,13 +30,13 @@ HELD = ('{"id":1,"kind":"shares","strategy":1,"seq":7,"realtime_ns":1,"order_id"
 # Beside the strategies of config/hot, whose own pauses would be in every time: orders at a rate, whatever becomes of them.
 FLOOD = """
 [[plugin]]
-id = 3
+id = {id}
 name = "flood"
 file = "{file}"
 
 [plugin.parameters]
 rate = {rate}
-window = "600s"
+window = "{window}"
 """
 # Tables of a size for these runs: a program starts, and is taken apart, in less time.
 SMALL = {
@@ -100,12 +100,13 @@ class Pair(ByHand):
         self.began_ns = 0  # the last fault
         self.prepare(SOURCE / self.CONFIG, None)
         with open(self.folder / "config/strategy.toml", "a") as file:
-            file.write(FLOOD.format(file=bin_dir.parent / "tests/plugins/flood.so", rate=rate))
+            for number, (orders, window) in self.floods(rate).items():
+                file.write(FLOOD.format(id=number, file=bin_dir.parent / "tests/plugins/flood.so", rate=orders, window=window))
         self.steps = {name: Steps(self.folder / f"{name}.steps") for name in ("oeg-1", "oeg-2")}
         for steps in self.steps.values():
             steps.break_rule(broken)
         sim = self.folder / "config/sim.toml"  # the judge needs every message that the exchange has sent
-        messages = STORE_MESSAGES * max(1, rate // 2500)
+        messages = STORE_MESSAGES << (rate // 1500).bit_length()  # a power of two
         sim.write_text(sim.read_text().replace('target = "PAIR"\n', f'target = "PAIR"\nstore_messages = {messages}\n'))
         self.common = {
             "sim": ["sim", f"replay.file={recording}", "replay.pace=recorded"],
@@ -119,10 +120,20 @@ class Pair(ByHand):
         if small:
             for settings in self.common.values():
                 settings += SMALL[settings[0]]
+        for name, settings in self.settings().items():
+            self.common[name] += settings
         for name in parked:
             self.common[name].append("datapath.wait=park")
         for name in self.programs():
             self.start(name)
+
+    def floods(self, rate):
+        """By strategy: orders a second, for how long."""
+        return {3: (rate, "600s")}
+
+    def settings(self):
+        """More of them by program, before any is started."""
+        return {}
 
     def start(self, name):
         program, *settings = self.common[name]
@@ -150,6 +161,10 @@ class Pair(ByHand):
         stands = self.wait(self.paired, PATIENCE_S)
         time.sleep(0.05)
         return stands
+
+    def is_alone(self, leader):
+        """Once it has found out that it has no standby; False: it never did."""
+        return self.wait(lambda: self.ask(leader, "status").get("pair", {}).get("alone"), PATIENCE_S) is not None
 
     def wrong(self, took):
         """What does not hold after a fault; `took`: seconds until orders were accepted again."""
@@ -294,7 +309,7 @@ class Pair(ByHand):
         """The standby dies and joins again: under a rate (--rate) that fills the log of a joiner in less time than a join takes."""
         standby = self.other(leader)
         self.kill(standby)
-        if self.wait(lambda: self.ask(leader, "status").get("pair", {}).get("alone"), PATIENCE_S) is None:
+        if not self.is_alone(leader):
             return None
         began = time.time()
         self.start(standby)
@@ -311,7 +326,7 @@ class Pair(ByHand):
         """Both die, the leader last and alone, and what they knew is lost: it leads again by a person's word, the other one does not."""
         standby = self.other(leader)
         self.kill(standby)
-        if self.wait(lambda: self.ask(leader, "status").get("pair", {}).get("alone"), PATIENCE_S) is None:
+        if not self.is_alone(leader):
             return None
         self.kill(leader)
         for name in (leader, standby):
@@ -370,7 +385,7 @@ class Pair(ByHand):
     def fault_restart(self, leader):
         """What a restart takes: without a standby the leader dies, and is started at once."""
         self.kill(self.other(leader))
-        if self.wait(lambda: self.ask(leader, "status").get("pair", {}).get("alone"), PATIENCE_S) is None:
+        if not self.is_alone(leader):
             return None
         self.begin()
         self.kill(leader)
@@ -424,8 +439,12 @@ class Pair(ByHand):
 
     def fault_sent(self, leader):
         """The leader dies with an order handed to the kernel, before anything else."""
+        return self.dies_at(leader, "sent")
+
+    def dies_at(self, leader, step):
+        """It joins again."""
         self.begin()
-        self.steps[leader].arm(LEADER_STEPS["sent"], signal.SIGKILL, self.dice.randint(1, 50))
+        self.steps[leader].arm(LEADER_STEPS[step], signal.SIGKILL, self.dice.randint(1, 50))
         if self.wait(self.steps[leader].reached, 5) is None:
             return None
         self.processes[leader].wait()
@@ -488,15 +507,19 @@ class Pair(ByHand):
         order = ("oeg-2" if leader == "oeg-1" else "oeg-1", "strategy", leader, *self.RISKS, "mdh-1", "mdh-2", "sim")
         problems += self.end_in_order(name for name in order if name in self.processes)
         books = subprocess.run([self.bin / "tickpath", "books", self.run_dir], capture_output=True, text=True)
+        problems += self.told_by_exchange()
+        return problems + broken_lines(books.stdout.splitlines()) + ([] if books.returncode == 0 else ["books"])
+
+    def told_by_exchange(self):
+        """What does not hold by the exchange's own messages."""
         try:
             told, self.accepted, self.fills = exchange.problems(self.run_dir)
             for began, ended in self.joins:
                 orders, pause_ms = exchange.longest_pause(self.run_dir, began, ended)
                 print(f"joined in {ended - began:.1f} s; {orders} orders accepted meanwhile, at most {pause_ms:.0f} ms apart", flush=True)
-            problems += told[:5]
+            return told[:5]
         except (OSError, ValueError, KeyError) as error:
-            problems.append(f"the exchange's own messages were not looked at: {error!r}")
-        return problems + broken_lines(books.stdout.splitlines()) + ([] if books.returncode == 0 else ["books"])
+            return [f"the exchange's own messages were not looked at: {error!r}"]
 
 
 # Of each rule: the fault that shows that it was broken.
