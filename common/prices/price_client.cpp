@@ -239,21 +239,28 @@ std::size_t PriceClient::make_requests(std::uint32_t slot,
   return 0;
 }
 
-// With the heads of its rings. The clock first, RC executes READs in order: a bar that it calls
-// over has all its trades in the row that is READ after it.
+// The clock first, RC executes READs in order: a bar that it calls over has all its trades in the
+// row that is READ after it. For a range the head of its ring last: the bar before the row's newest
+// is in the ring by then. The heads that came with the row may be older than the rest of it.
 std::size_t PriceClient::make_row_requests(std::uint32_t slot,
                                            std::span<rdma::WorkRequest> out) noexcept {
   out[0] = fetch(0, sizeof(wire::StoreInfo), &landing(slot).info);
   out[1] = fetch(row_offset(slot), sizeof(wire::PriceRow), &landing(slot).row);
-  return 2;
+  if (task_ != Task::kRange) return 2;
+  out[2] = fetch(head_offset(slot), sizeof(wire::RingHead), &landing(slot).after);
+  return 3;
+}
+
+std::uint64_t PriceClient::head_offset(std::uint32_t slot) const noexcept {
+  return row_offset(slot) + offsetof(wire::PriceRow, rings) +
+         static_cast<std::size_t>(range_.request.kind) * sizeof(wire::RingHead);
 }
 
 // A look at the head, the lines (in two pieces where the ring ends in between), another look.
 std::size_t PriceClient::make_line_requests(std::uint32_t slot,
                                             std::span<rdma::WorkRequest> out) noexcept {
   const auto kind = static_cast<std::size_t>(range_.request.kind);
-  const std::uint64_t head =
-      row_offset(slot) + offsetof(wire::PriceRow, rings) + kind * sizeof(wire::RingHead);
+  const std::uint64_t head = head_offset(slot);
   const std::uint64_t ring = store_.lines_offset[kind] +
                              wire::RingHead::line_of(range_.location) * sizeof(wire::HistoryLine);
   const std::uint64_t depth = wire::RingHead::depth_of(range_.location);
@@ -403,7 +410,7 @@ void PriceClient::on_row(std::uint32_t slot) noexcept {
     return;
   }
   if (status != PriceStatus::kOk) return settle(slot, status);
-  if (task_ == Task::kRange) return begin_range(got.row, got.info);
+  if (task_ == Task::kRange) return begin_range(got.row, got.after, got.info);
   answers_[slots_[slot].item].prices = got.row.latest;
   settle(slot, PriceStatus::kOk);
 }

@@ -144,12 +144,15 @@ class PriceClient final : public link::OneSidedClient {
     std::uint64_t location = 0;
     std::uint64_t begin = 0;  // entries [begin, end) are left to be read
     std::uint64_t end = 0;
-    // While it is searched: entries before `begin` are too early, those from here on are not.
+    // While its begin is searched: entries before `begin` are too early, those from here on are
+    // not. While its end is: those before `early` are before to_ns, those from here on are not.
     std::uint64_t late = 0;
+    std::uint64_t early = 0;
     std::uint64_t asked = 0;  // those of the doorbell at hand
     std::uint64_t asked_end = 0;
     std::uint64_t day_first = 0;
     bool earlier_seen = false;  // an entry before the range: so nothing of the range is lost
+    bool end_found = false;
     bool searched = false;
   };
 
@@ -159,6 +162,7 @@ class PriceClient final : public link::OneSidedClient {
   Landing& landing(std::uint32_t slot) noexcept;
   wire::HistoryLine* lines() noexcept;
   std::uint64_t row_offset(std::uint32_t slot) const noexcept;
+  std::uint64_t head_offset(std::uint32_t slot) const noexcept;
   rdma::WorkRequest fetch(std::uint64_t offset, std::size_t bytes, void* to) noexcept;
   void ask(std::uint32_t slot, Stage stage) noexcept;
   rdma::PostStatus post_requests(std::uint32_t slot) noexcept;
@@ -185,9 +189,12 @@ class PriceClient final : public link::OneSidedClient {
   PriceStatus wait(Pending&& pending, std::uint32_t timeout_ms) noexcept;
 
   // ---- price_client_range.cpp
-  void begin_range(const wire::PriceRow& row, const wire::StoreInfo& info) noexcept;
+  void begin_range(const wire::PriceRow& row, const wire::RingHead& head,
+                   const wire::StoreInfo& info) noexcept;
   void note_current(const wire::LatestPrices& latest) noexcept;
+  void take_newest() noexcept;
   void go_on() noexcept;
+  void probe(std::uint64_t from) noexcept;
   bool whole_of_doorbell(WholeEntries& whole) noexcept;
   void on_probe() noexcept;
   void on_lines() noexcept;

@@ -10,12 +10,12 @@ bool is_bar(wire::HistoryKind kind) noexcept { return wire::length_ns(kind) != 0
 
 }  // namespace
 
-// The row is whole, but for its heads: each of their words is as it was at some moment, and the
-// looks at the head that frame each doorbell say what may be believed.
-void PriceClient::begin_range(const wire::PriceRow& row, const wire::StoreInfo& info) noexcept {
+// The row is whole. Of the head each word is as it was at some moment, and the looks at it that
+// frame each doorbell say what may be believed.
+void PriceClient::begin_range(const wire::PriceRow& row, const wire::RingHead& head,
+                              const wire::StoreInfo& info) noexcept {
   Range& range = range_;
   const auto kind = static_cast<std::size_t>(range.request.kind);
-  const wire::RingHead& head = row.rings[kind];
   const std::uint64_t depth = wire::RingHead::depth_of(head.location);
   if (depth > store_.lines[kind] ||
       wire::RingHead::line_of(head.location) > store_.lines[kind] - depth)
@@ -30,12 +30,22 @@ void PriceClient::begin_range(const wire::PriceRow& row, const wire::StoreInfo& 
   range.day_first = head.day_first;
   range.end = head.written;
   range.begin = std::min(oldest_entry(head), range.end);
+  range.answer.first = range.begin;
+  range.late = range.end;
+  range.early = range.begin;
+  range.end_found = range.request.newest == 0 || range.request.to_ns == ~std::uint64_t{0};
+  if (range.end_found) take_newest();
+  go_on();
+}
+
+// Of the entries that end before to_ns.
+void PriceClient::take_newest() noexcept {
+  Range& range = range_;
   range.earlier_seen = range.request.newest != 0 && range.end - range.begin > range.request.newest;
   if (range.earlier_seen) range.begin = range.end - range.request.newest;
   range.answer.first = range.begin;
   range.late = range.end;
   range.searched = range.request.from_ns == 0;
-  go_on();
 }
 
 // A bar that is not in its ring yet.
@@ -54,17 +64,26 @@ void PriceClient::note_current(const wire::LatestPrices& latest) noexcept {
 // The next doorbell: a probe in the middle of what is searched, or the next piece.
 void PriceClient::go_on() noexcept {
   Range& range = range_;
+  if (!range.end_found) {
+    if (range.early < range.late) return probe(range.early);
+    range.end_found = true;
+    range.end = range.late;
+    take_newest();
+  }
   // What one READ brings is sifted after it.
   if (range.late - range.begin <= kLinesAtOnce / 2) range.searched = true;
-  if (!range.searched) {
-    range.asked = range.begin + (range.late - range.begin) / 2;
-    range.asked_end = range.asked + 1;
-    return ask(0, Stage::kProbe);
-  }
+  if (!range.searched) return probe(range.begin);
   if (range.begin >= range.end) return end_range(PriceStatus::kOk);
   range.asked = range.begin;
   range.asked_end = std::min(range.begin + kLinesAtOnce, range.end);
   ask(0, Stage::kLines);
+}
+
+// The entry in the middle of [from, late).
+void PriceClient::probe(std::uint64_t from) noexcept {
+  range_.asked = from + (range_.late - from) / 2;
+  range_.asked_end = range_.asked + 1;
+  ask(0, Stage::kProbe);
 }
 
 // False: the request goes on otherwise, or has ended.
@@ -86,9 +105,15 @@ void PriceClient::on_probe() noexcept {
   if (!whole_of_doorbell(whole)) return;
   if (whole.begin == whole.end) {  // overwritten meanwhile, so all before it are
     range.begin = std::min(std::max(range.asked_end, oldest_entry(landing(0).after)), range.end);
+    range.early = range.begin;
     range.late = std::max(range.late, range.begin);
     range.answer.first = range.begin;
     range.earlier_seen = false;
+  } else if (!range.end_found) {
+    if (lines()[0].payload[0] < range.request.to_ns)
+      range.early = range.asked_end;
+    else
+      range.late = range.asked;
   } else if (lines()[0].payload[0] < range.request.from_ns) {
     range.begin = range.asked_end;
     range.answer.first = range.begin;

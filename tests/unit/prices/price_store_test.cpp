@@ -209,6 +209,26 @@ TEST_F(PriceStores, TheNewestAreHadByCountAndByTheClock) {
   EXPECT_EQ(lines.front().number, 99u);
 }
 
+TEST_F(PriceStores, TheNewestOfARangeAreThoseBeforeItsEnd) {
+  for (std::uint64_t trace = 1; trace <= 1'000; ++trace)
+    store.on_update(trade_of(3, trace, kOpen + trace * kSecond, 10'0000, 100));
+  std::vector<wire::HistoryLine> lines;
+  for (const std::uint64_t to : {3u, 200u, 700u, 1'000u, 2'000u})
+    for (const std::uint64_t from : {1u, 100u, 690u})
+      for (const std::uint64_t newest : {1u, 50u, 150u, 5'000u}) {
+        const RangeAnswer answer = range(
+            3, {.from_ns = kOpen + from * kSecond, .to_ns = kOpen + to * kSecond, .newest = newest},
+            lines);
+        const std::uint64_t end = std::min<std::uint64_t>(to, 1'001);  // not included
+        const std::uint64_t count = from >= end ? 0 : std::min(newest, end - from);
+        ASSERT_EQ(lines.size(), count) << from << " to " << to << ", " << newest;
+        EXPECT_FALSE(answer.overwritten);
+        if (count == 0) continue;
+        EXPECT_EQ(lines.front().number, end - count);
+        EXPECT_EQ(lines.back().number, end - 1);
+      }
+}
+
 class FullPriceStores : public PriceStores {
  protected:
   FullPriceStores() : PriceStores(tight()) {}

@@ -202,6 +202,43 @@ TEST_P(PriceStress, EveryEntryThatIsHandedOutIsWholeAndNoneIsMissingUntold) {
   client.detach();
 }
 
+// A trade a second, so that each is a bar of its own. The range of all has every bar up to the one
+// that still grows, whichever words of a READ come first.
+TEST_P(PriceStress, NoBarIsMissingBeforeTheOneThatGrows) {
+  PriceStore store(*fabric().device, Writing::options(), Writing::kInstruments, "bars");
+  store.list(wire::symbol_word(symbol_name(1)), 1);
+  Reading reading(store.grant());
+  PriceClient client(*fabric().device, "client");
+  client.attach(*reading.there, reading.there->extras()[0]);
+  std::atomic<bool> stop{false};
+  std::thread writing([&] {
+    auto next = std::chrono::steady_clock::now();
+    for (std::uint64_t second = 1; second < 50'000 && !stop.load(); ++second) {
+      store.on_update(trade_of(1, second, kOpen + second * kSecond, 10'0000, 100));
+      next += std::chrono::microseconds(8);  // a day has no more seconds
+      while (std::chrono::steady_clock::now() < next) {
+      }
+    }
+  });
+  std::uint64_t ranges = 0;
+  std::uint64_t holes = 0;
+  std::vector<wire::HistoryLine> lines;
+  const auto end = std::chrono::steady_clock::now() + duration();
+  while (std::chrono::steady_clock::now() < end) {
+    const RangeAnswer answer =
+        client.range(symbol_name(1), {.kind = HistoryKind::kBars1s, .newest = 4}, lines, 10'000);
+    if (answer.status != PriceStatus::kOk || lines.empty() || answer.current.trades == 0) continue;
+    ++ranges;
+    const auto last = entry_of<wire::PriceBar>(lines.back());
+    holes += last.start_ns + kSecond < answer.current.start_ns ? 1 : 0;
+  }
+  stop.store(true);
+  writing.join();
+  EXPECT_EQ(holes, 0u) << "of " << ranges << " ranges";
+  EXPECT_GT(ranges, 0u);
+  client.detach();
+}
+
 // READs the lines and believes their numbers.
 class NaiveReader final : public link::OneSidedClient {
  public:
