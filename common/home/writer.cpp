@@ -191,6 +191,8 @@ void HomeWriter::search() noexcept {
       one.state = State::kOther;
       one.other = index_.claimed_by();
       counters_.left.add();
+      // It ended while its claim was looked for: the sweep for that has passed this one.
+      if (lease_.over(one.other)) wait(id);
     } else {
       one.state = State::kRefused;
       counters_.refused.add();

@@ -1,7 +1,20 @@
 #include "common/wire/home.hpp"
 
+#include <algorithm>
+#include <cstdint>
+
 namespace tickpath::wire {
 namespace {
+
+constexpr std::uint32_t saturated_sum(std::uint32_t a, std::uint32_t b) noexcept {
+  return a + std::min(b, UINT32_MAX - a);
+}
+
+// Its prices can be traded at: not where trading is halted or paused, or a cross is gathered, whose
+// book may be crossed with itself.
+bool counts(const VenueQuote& quote) noexcept {
+  return quote.feed_state() == FeedState::kGood && !gathers(quote.trading_state());
+}
 
 // Adds one venue's price at one side, `better` telling which of two prices is.
 template <class Better>
@@ -14,7 +27,7 @@ void add(std::uint32_t price, std::uint32_t shares, std::size_t venue, std::uint
     venues = 0;
   }
   if (price != best) return;
-  best_shares += shares;
+  best_shares = saturated_sum(best_shares, shares);
   venues = static_cast<std::uint8_t>(venues | 1u << venue);
 }
 
@@ -25,7 +38,7 @@ void consolidate(Consolidated& book, std::uint32_t alive) noexcept {
   book.bid_venues = book.ask_venues = book.flags = 0;
   for (std::size_t venue = 0; venue < kVenuesMax; ++venue) {
     const VenueQuote& quote = book.venues[venue];
-    if ((alive >> venue & 1) == 0 || quote.feed_state() != FeedState::kGood) continue;
+    if ((alive >> venue & 1) == 0 || !counts(quote)) continue;
     add(quote.bid, quote.bid_shares, venue, book.best_bid, book.best_bid_shares, book.bid_venues,
         [](std::uint32_t a, std::uint32_t b) { return a > b; });
     add(quote.ask, quote.ask_shares, venue, book.best_ask, book.best_ask_shares, book.ask_venues,

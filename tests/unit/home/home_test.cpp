@@ -296,6 +296,29 @@ TEST_F(BookHome, OfTwoWritersOfAVenueTheOtherTakesOver) {
   EXPECT_EQ(consolidated("A").best_bid, 3'0000u);
 }
 
+// The claim of a symbol takes some turns: what the sweep has passed by then is not forgotten.
+TEST_F(BookHome, AWriterThatEndsWhileItsSymbolsAreLookedForIsTakenOverWhole) {
+  for (int turns = 0; turns < 8; ++turns) {
+    mdhs.clear();
+    reader_.reset();
+    owner.reset();
+    open();
+    Mdh& first = add(0);
+    for (std::uint32_t id = 0; id < kShape.rows; ++id) {
+      first.list(id, "S" + std::to_string(id));
+      first.quote(id, 1'0000, 2'0000);
+    }
+    ASSERT_TRUE(settle());
+    Mdh& second = add(0, kSoonDeadNs);
+    for (std::uint32_t id = 0; id < kShape.rows; ++id) second.list(id, "S" + std::to_string(id));
+    ASSERT_TRUE(turns_until([&] { return second.counters().connections.get() == 1; }));
+    for (int i = 0; i < turns; ++i) turn();
+    mdhs.erase(mdhs.begin());
+    EXPECT_TRUE(turns_until([&] { return second.counters().claimed.get() == kShape.rows; }))
+        << turns << " turns: " << second.standing();
+  }
+}
+
 // Two mdh's of one venue, each with the symbols of its shard: neither has anything to do with those
 // of the other, though that one's writer is gone and its lane another's.
 TEST_F(BookHome, ShardsOfAVenueWriteTheirOwnSymbolsAndTakeNoOthers) {
