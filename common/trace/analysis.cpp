@@ -109,6 +109,7 @@ void read_records(const TraceFile& file, Joined& joined) {
     const double own = info(hop).realtime_clock
                            ? line.tsc_of_realtime(static_cast<std::int64_t>(record.time))
                            : static_cast<double>(record.time);
+    if (std::isnan(own)) return;
     const double time = joined.clocks->to_reference(host, own);
     if (info(hop).keyed_by_order) {
       joined.orders[id].note(hop, time, from);
@@ -329,7 +330,11 @@ Analysis analyse(std::span<const TraceFile> files) {
   const HostClocks clocks(files);
   result.hosts.assign(clocks.hosts().begin(), clocks.hosts().end());
   const Joined joined = join(files, clocks);
-  for (const TraceFile& file : files) result.programs.push_back(environment_of(file));
+  for (const TraceFile& file : files) {
+    result.programs.push_back(environment_of(file));
+    const TimeLine line(file.sync_points(), file.header().tsc_hz);
+    result.clock_steps = std::max(result.clock_steps, line.clock_steps());
+  }
   const auto present = hops_present(joined);
   joined.for_each_tick([&](const TickTimes& tick) {
     result.ticks +=

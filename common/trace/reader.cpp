@@ -2,7 +2,9 @@
 
 #include <bit>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include <fcntl.h>
@@ -125,17 +127,47 @@ std::vector<PeerClockPoints> TraceFile::peer_clocks() const {
   return clocks;
 }
 
+namespace {
+
+// The two clocks differ by some parts of a million; beyond this the realtime clock was set.
+constexpr double kSetBeyond = 0.01;
+// Points closer than this carry more reading error than slope.
+constexpr std::int64_t kSlopeMinNs = 100'000'000;
+
+}  // namespace
+
 TimeLine::TimeLine(std::vector<SyncPoint> points, std::uint64_t hz)
     : points_(std::move(points)), ticks_per_ns_(static_cast<double>(hz) * 1e-9) {
-  if (points_.size() < 2) return;
-  const std::int64_t span_ns = points_.back().realtime_ns - points_.front().realtime_ns;
-  if (span_ns < 1'000'000'000) return;
-  ticks_per_ns_ =
-      static_cast<double>(points_.back().tsc - points_.front().tsc) / static_cast<double>(span_ns);
+  double ticks = 0;
+  double span_ns = 0;  // of what was not left out
+  for (std::size_t i = 1; i < points_.size(); ++i) {
+    const SyncPoint& before = points_[i - 1];
+    const SyncPoint& point = points_[i];
+    const auto passed = static_cast<double>(point.tsc - before.tsc);
+    const auto shown_ns = static_cast<double>(point.realtime_ns - before.realtime_ns);
+    const double should_ns = passed / ticks_per_ns_;
+    // Points close together must not look as if it was set.
+    const double most = std::max(should_ns, static_cast<double>(kSlopeMinNs)) * kSetBeyond;
+    if (std::abs(shown_ns - should_ns) > most) {
+      // Set back, it shows the times around it twice.
+      const std::int64_t twice = shown_ns < should_ns ? static_cast<std::int64_t>(should_ns) : 0;
+      unknown_.emplace_back(std::min(before.realtime_ns, point.realtime_ns) - twice,
+                            std::max(before.realtime_ns, point.realtime_ns) + twice);
+      continue;
+    }
+    ticks += passed;
+    span_ns += shown_ns;
+  }
+  if (span_ns >= 1e9) ticks_per_ns_ = ticks / span_ns;
+  std::stable_sort(points_.begin(), points_.end(), [](const SyncPoint& a, const SyncPoint& b) {
+    return a.realtime_ns < b.realtime_ns;
+  });
 }
 
 double TimeLine::tsc_of_realtime(std::int64_t realtime_ns) const noexcept {
   if (points_.empty()) return 0;
+  for (const auto& [from, to] : unknown_)
+    if (from < realtime_ns && realtime_ns < to) return std::numeric_limits<double>::quiet_NaN();
   const auto after = std::lower_bound(
       points_.begin(), points_.end(), realtime_ns,
       [](const SyncPoint& point, std::int64_t time) { return point.realtime_ns < time; });
@@ -143,11 +175,13 @@ double TimeLine::tsc_of_realtime(std::int64_t realtime_ns) const noexcept {
   double slope = ticks_per_ns_;
   if (after != points_.end() && after != points_.begin()) {
     const SyncPoint& before = *(after - 1);
-    // Points closer than this carry more reading error than slope.
-    if (near.realtime_ns - before.realtime_ns > 100'000'000) {
-      slope = static_cast<double>(near.tsc - before.tsc) /
-              static_cast<double>(near.realtime_ns - before.realtime_ns);
-    }
+    const auto span_ns = static_cast<double>(near.realtime_ns - before.realtime_ns);
+    const double found =
+        (static_cast<double>(near.tsc) - static_cast<double>(before.tsc)) / span_ns;
+    // Not between a point from before the clock was set and one from after that.
+    if (span_ns > static_cast<double>(kSlopeMinNs) &&
+        std::abs(found - ticks_per_ns_) <= ticks_per_ns_ * kSetBeyond)
+      slope = found;
   }
   return static_cast<double>(near.tsc) +
          slope * static_cast<double>(realtime_ns - near.realtime_ns);

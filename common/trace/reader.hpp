@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/error.hpp"
@@ -66,12 +68,17 @@ class TimeLine {
   // hz: the nominal rate, used outside the points and when there is only one.
   TimeLine(std::vector<SyncPoint> points, std::uint64_t hz);
 
+  // Not a number where the realtime clock was set meanwhile: no time, or two, belong to it.
   double tsc_of_realtime(std::int64_t realtime_ns) const noexcept;
-  // From the first to the last point when they are at least a second apart, else nominal.
+  // From the first to the last point when they are at least a second apart, else nominal; without
+  // the seconds in which the realtime clock was set.
   double ticks_per_ns() const noexcept { return ticks_per_ns_; }
+  // How often it was set, by `date -s`, a step of NTP or a pause of the machine.
+  std::size_t clock_steps() const noexcept { return unknown_.size(); }
 
  private:
-  std::vector<SyncPoint> points_;
+  std::vector<SyncPoint> points_;                               // by realtime
+  std::vector<std::pair<std::int64_t, std::int64_t>> unknown_;  // realtime, both not included
   double ticks_per_ns_;
 };
 

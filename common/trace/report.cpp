@@ -149,6 +149,9 @@ std::string to_text(const Analysis& analysis) {
         "is "
         "when \"posted\" and \"sent\" are stamped; or the clocks (+-)\n";
   }
+  if (analysis.clock_steps != 0)
+    text += "  the clock of a host was set " + std::to_string(analysis.clock_steps) +
+            " times meanwhile: stamps of the kernel around it are left out\n";
   add_orders(text, analysis);
   return text;
 }

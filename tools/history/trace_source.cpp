@@ -49,11 +49,12 @@ void read_stamps(const trace::TraceFile& file, const trace::HostClocks& clocks,
     if (record.key == 0 || (!link && !trace::is_known(hop))) continue;  // of another version
     const trace::HopInfo& info = trace::info(hop);
     const std::uint64_t id = record.key & trace::kIdMask;
-    const double ticks =
+    double ticks =
         link ? line.base_ticks
         : info.realtime_clock
             ? clocks.to_reference(host, own.tsc_of_realtime(static_cast<std::int64_t>(record.time)))
             : clocks.to_reference(host, static_cast<double>(record.time));
+    if (std::isnan(ticks)) ticks = line.base_ticks;  // of the kernel, while the clock was set
     const bool of_order = link || info.keyed_by_order;
     row.clear();
     row.text(run)

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
@@ -348,10 +349,29 @@ TEST(Percentile, IsTheNearestRank) {
 }
 
 TEST(TimeLine, InterpolatesBetweenPoints) {
-  const TimeLine line({{1'000'000'000, 0}, {4'000'000'000, 1'000'000'000}}, 2'000'000'000);
+  const TimeLine line({{1'000'000'000, 0}, {4'000'000'000, 1'000'000'000}}, 3'000'300'000);
   EXPECT_DOUBLE_EQ(line.ticks_per_ns(), 3.0);
   EXPECT_NEAR(line.tsc_of_realtime(500'000'000), 2.5e9, 1);
   EXPECT_NEAR(line.tsc_of_realtime(1'100'000'000), 4.3e9, 1);
+}
+
+TEST(TimeLine, LeavesOutWhatAStepOfTheClockWouldScale) {
+  constexpr std::uint64_t kHz = 3'000'000'000;
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  for (const std::int64_t step : {10 * kSecond, -5 * kSecond}) {
+    std::vector<SyncPoint> points;
+    for (std::int64_t second = 0; second < 20; ++second)
+      points.push_back({static_cast<std::uint64_t>(second) * kHz,
+                        (100 + second) * kSecond + (second < 10 ? 0 : step)});
+    const TimeLine line(points, kHz);
+    EXPECT_DOUBLE_EQ(line.ticks_per_ns(), 3.0) << step;
+    EXPECT_EQ(line.clock_steps(), 1u);
+    EXPECT_NEAR(line.tsc_of_realtime(102'500'000'000), 2.5 * kHz, 1) << step;
+    EXPECT_NEAR(line.tsc_of_realtime(118'500'000'000 + step), 18.5 * kHz, 1) << step;
+    EXPECT_TRUE(std::isnan(line.tsc_of_realtime((109 * 2 + 1) * kSecond / 2 + step / 2)));
+  }
+  const TimeLine two({{0, 0}, {30'000'000'000, 20'000'000'000}}, kHz);
+  EXPECT_DOUBLE_EQ(two.ticks_per_ns(), 3.0);
 }
 
 // "posted" is stamped when the call has returned.
