@@ -75,6 +75,17 @@ bool is_destination(const std::string& text) {
          text.back() != '@';
 }
 
+// ssh makes a command for a shell of these.
+bool are_hops(const std::string& hops) {
+  std::size_t begin = 0;
+  for (;;) {
+    const std::size_t end = hops.find(',', begin);
+    if (!is_destination(hops.substr(begin, end - begin))) return false;
+    if (end == std::string::npos) return true;
+    begin = end + 1;
+  }
+}
+
 std::string option_problem(const std::string& option) {
   const std::string name = option.substr(0, option.find('='));
   if (std::find(kOptions.begin(), kOptions.end(), name) == kOptions.end()) {
@@ -88,6 +99,8 @@ std::string option_problem(const std::string& option) {
   });
   if (option.size() <= name.size() + 1 || !printable)
     return "'" + name + "' has no value, or one that cannot be printed";
+  if (name == "ProxyJump" && !are_hops(option.substr(name.size() + 1)))
+    return "'" + option + "': write HOST, USER@HOST or either with :PORT, several with commas";
   return {};
 }
 

@@ -113,9 +113,9 @@ void Proxy::connect() {
 
 void Proxy::turn() {
   wait();
-  take_signals();
   const std::int64_t now_ns = clock::monotonic_ns();
   try {
+    take_signals();  // one that the link does not take any more is sent again by the next one
     if (!link_ && now_ns >= next_ns_) connect();
     if (link_) take_messages();
     if (link_ && asked_ && !ended_) beat();

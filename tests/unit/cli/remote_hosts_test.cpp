@@ -82,6 +82,8 @@ TEST_F(RemoteHosts, RefuseWhatAShellOrSshCouldTakeForSomethingElse) {
       {"name = \"or\\nder\"", "letters, digits"},
       {"options = [\"ProxyCommand=touch x\"]", "write Name=value, with one of"},
       {"options = [\"StrictHostKeyChecking=no\"]", "write Name=value, with one of"},
+      {"options = [\"ProxyJump=x|id>pwned\"]", "write HOST"},
+      {"options = [\"ProxyJump=a@b:22,;id\"]", "write HOST"},
       {"options = [\"Port\"]", "has no value"},
       {"options = [\"Port=22\\nProxyCommand=x\"]", "cannot be printed"}};
   for (const auto& [line, told] : wrong)
