@@ -115,6 +115,21 @@ TEST_F(Deterministic, AnOrderOfEveryTypeTradesAndImbalancesReachAStrategy) {
   EXPECT_NE(run.output.find("everything is accounted for"), std::string::npos) << run.output;
 }
 
+TEST_F(Deterministic, APluginThatFailsFailsTheRun) {
+  const PipelineFolder own;
+  const std::string path = own.config_dir() + "/strategy.toml";
+  const std::string text = read_file(path);
+  const std::string plugin = std::filesystem::path(program("x")).parent_path().parent_path() /
+                             "tests/plugins/throwing.so";
+  write_file(path, text.substr(0, text.find("[[plugin]]")) + "[[plugin]]\nid = 1\nfile = \"" +
+                       plugin + "\"\n[plugin.parameters]\nwhere = \"book_change\"\n");
+  EXPECT_THAT(
+      test_support::run({program("tickpath"), "replay", "--deterministic", own.config_dir(),
+                         "--run-dir", own / "failed", "--set", "sim:replay.file=" + recording_},
+                        own.path(), test_support::kPatience),
+      Ends(1, "the run failed:", "book_change failed"));
+}
+
 TEST_F(Deterministic, TwoRunsGiveTheSameBytes) { expect_equal(replay("second")); }
 
 TEST_F(Deterministic, ABusyMachineChangesNothing) {

@@ -64,6 +64,15 @@ void run_journal(const lockstep::Options& options, const std::string& journal) {
     throw Error("sim's outputs are not those of the journal: " + result.difference);
 }
 
+// As `up` does: a plugin that failed or was refused has not traded what it would have.
+void fail_for_problems(const std::vector<control::Summary>& summaries) {
+  std::string problems;
+  for (const control::Summary& summary : summaries)
+    for (const std::string& problem : summary.problems)
+      problems += "\n  " + summary.name + ": " + problem;
+  if (!problems.empty()) throw Error("the run failed:" + problems);
+}
+
 void run_pipeline(lockstep::Options options) {
   const auto view = std::make_shared<ReplayView>();
   options.progress = [view](const control::Json& replay) { view->show(replay); };
@@ -73,14 +82,15 @@ void run_pipeline(lockstep::Options options) {
                     static_cast<double>(result.virtual_ns) / 1e9, result.rounds));
   std::vector<std::string> names;
   for (const lockstep::ProgramFile& file : options.programs) names.push_back(file.name);
-  const Conservation conservation =
-      check_conservation(read_summaries(options.run_dir, names), names);
+  const std::vector<control::Summary> summaries = read_summaries(options.run_dir, names);
+  const Conservation conservation = check_conservation(summaries, names);
   print(to_text(conservation));
   for (const auto& [name, state] : result.states) print(fmt::format("{:<10}{:016x}", name, state));
   print(fmt::format("orders    {:016x}  {}", result.order_journal, result.order_journal_path));
   print(fmt::format("journal   {:016x}  {}", result.sim_journal, result.sim_journal_path));
   print(fmt::format("state     {:016x}", result.state));
   if (!conservation.holds()) throw Error("conservation is broken");
+  fail_for_problems(summaries);
 }
 
 std::shared_ptr<DeterministicArguments> add_deterministic_options(CLI::App& command) {
