@@ -119,8 +119,8 @@ TEST_F(Deterministic, APluginThatFailsFailsTheRun) {
   const PipelineFolder own;
   const std::string path = own.config_dir() + "/strategy.toml";
   const std::string text = read_file(path);
-  const std::string plugin = std::filesystem::path(program("x")).parent_path().parent_path() /
-                             "tests/plugins/throwing.so";
+  const std::string plugin =
+      std::filesystem::path(program("x")).parent_path().parent_path() / "tests/plugins/throwing.so";
   write_file(path, text.substr(0, text.find("[[plugin]]")) + "[[plugin]]\nid = 1\nfile = \"" +
                        plugin + "\"\n[plugin.parameters]\nwhere = \"book_change\"\n");
   EXPECT_THAT(
