@@ -12,6 +12,7 @@
 
 #include "tests/support/finished.hpp"
 #include "tests/support/pipeline.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace tickpath::test_support {
 namespace {
@@ -85,7 +86,7 @@ TEST(BadInput, ARecorderWhoseFileCannotGrowSaysSo) {
 
 TEST(BadInput, ATruncatedRecordingPlaysUpToTheDamageAndSaysWhere) {
   const PipelineFolder folder;
-  const std::string file = folder.generate(15'000, 1);
+  const std::string file = folder.generate(15'000, 1.5);
   std::filesystem::resize_file(file, std::filesystem::file_size(file) * 2 / 3);
   const Finished up = folder.run_up(file);
   EXPECT_TRUE(contains(up.output + read_file(folder.run_dir() + "/sim.log"), "truncated"))
@@ -101,6 +102,11 @@ TEST(BadInput, AMissingRecordingIsNamedAndStopsTheStart) {
   EXPECT_NE(up.exit_code, 0);
   EXPECT_FALSE(up.timed_out);
   EXPECT_TRUE(contains(up.output, "/no/such/recording.itch50")) << up.output;
+}
+
+// Long enough for orders; sanitized programs do less in a second.
+std::string generated(const PipelineFolder& folder) {
+  return kSanitized ? folder.generate(30'000, 3) : folder.generate(10'000, 1);
 }
 
 TEST(BadInput, ABusyPortIsNamedAndStopsTheStart) {
@@ -122,7 +128,7 @@ TEST(BadInput, ABusyPortIsNamedAndStopsTheStart) {
 TEST(BadInput, APluginThatIsMissingIsReportedAndTheOtherTrades) {
   const PipelineFolder folder;
   folder.edit("strategy", "plugins/momentum.so", "plugins/no_such_plugin.so");
-  EXPECT_THAT(folder.run_up(folder.generate(10'000, 1)),
+  EXPECT_THAT(folder.run_up(generated(folder)),
               Ends(1, "everything is accounted for", "strategy: strategy 1 is unusable:",
                    "the run failed:\n  strategy: ", "no_such_plugin"));
   EXPECT_GT(json::parse(folder.summary("strategy")).at("orders").at("sent"), 0);
@@ -140,7 +146,7 @@ TEST(BadInput, AWrongPluginParameterIsToldWithItsPlaceByCheckAndByTheRun) {
       ":12: strategy 1 (momentum): parameter 'cooldown': found the integer 5; "
       "the plugin wants a duration";
   EXPECT_THAT(folder.run_program("strategy", {"--check"}), Ends(2, wrong));
-  const Finished up = folder.run_up(folder.generate(10'000, 1));
+  const Finished up = folder.run_up(generated(folder));
   EXPECT_EQ(up.exit_code, 1);
   EXPECT_TRUE(contains(up.output, wrong)) << up.output << "\nexpected: " << wrong;
 }
@@ -148,7 +154,7 @@ TEST(BadInput, AWrongPluginParameterIsToldWithItsPlaceByCheckAndByTheRun) {
 TEST(BadInput, AStrategyThatAsksForAnUnknownSymbolIsReportedAndTheOtherTrades) {
   const PipelineFolder folder;
   folder.edit("strategy", "\"AAPL, MSFT\".\nsymbols = \"*\"", "\nsymbols = \"NOSUCH\"");
-  const Finished up = folder.run_up(folder.generate(10'000, 1));
+  const Finished up = folder.run_up(generated(folder));
   EXPECT_EQ(up.exit_code, 1);
   EXPECT_TRUE(contains(up.output, "the run failed:\n  strategy: ")) << up.output;
   EXPECT_TRUE(contains(read_file(folder.run_dir() + "/strategy.log"), "NOSUCH")) << up.output;
@@ -166,7 +172,7 @@ TEST(BadInput, APluginThatThrowsFailsTheRunWithItsName) {
   const std::size_t end = text.find("[[plugin]]", begin);
   test_support::write_file(folder.config_dir() + "/strategy.toml",
                            text.substr(0, begin) + "where = \"book_change\"\n" + text.substr(end));
-  EXPECT_THAT(folder.run_up(folder.generate(10'000, 1)),
+  EXPECT_THAT(folder.run_up(generated(folder)),
               Ends(1, "momentum (strategy 1): book_change failed", "thrown in book_change"));
 }
 
@@ -184,7 +190,8 @@ TEST(BadInput, AMissingRiskAndGroupsThatDifferAreToldBeforeAnythingStarts) {
 // while the pipeline trades.
 TEST(BadInput, MalformedFixOnTheOrderPortMovesNothing) {
   const PipelineFolder folder;
-  Process up(folder.up(folder.generate(20'000, 2)), folder.path());
+  Process up(folder.up(folder.generate(kSanitized ? 60'000 : 20'000, kSanitized ? 6 : 2)),
+             folder.path());
   ASSERT_TRUE(up.wait_for_output("strategy   ready", test_support::kPatience)) << up.output();
   for (const char* bytes : {"GET / HTTP/1.1\r\n\r\n", "8=FIX.4.2\0019=99999999\00135=D\001",
                             "8=FIX.4.2\0019=65\00135=A\00149=NOBODY\00156=SIM\00134=1\00152="

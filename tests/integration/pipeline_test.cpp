@@ -11,11 +11,16 @@
 #include "common/control/admin_client.hpp"
 #include "common/trace/analysis.hpp"
 #include "tests/support/finished.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace tickpath::test_support {
 namespace {
 
 using nlohmann::json;
+
+// Of most replays. Sanitized programs do less in a second.
+constexpr std::uint64_t kMessages = kSanitized ? 60'000 : 30'000;
+constexpr double kSeconds = kMessages / 10'000.0;
 
 trace::Analysis analyse_run(const PipelineFolder& folder) {
   std::vector<trace::TraceFile> files;
@@ -27,17 +32,17 @@ trace::Analysis analyse_run(const PipelineFolder& folder) {
 
 TEST(Pipeline, TradesAGeneratedRecordingAndConservesEverything) {
   const PipelineFolder folder;
-  const Finished up = folder.run_up(folder.generate(30'000, 3));
+  const Finished up = folder.run_up(folder.generate(kMessages, kSeconds));
   ASSERT_EQ(up.exit_code, 0) << up.output;
   const trace::Analysis analysis = analyse_run(folder);
   EXPECT_GE(analysis.orders_complete, 50u);
   EXPECT_TRUE(analysis.missing.empty())
       << "first missing hop " << trace::info(analysis.missing.front().first).name;
-  EXPECT_GE(analysis.ticks, 30'000u);
+  EXPECT_GE(analysis.ticks, kMessages);
   const json sim = json::parse(folder.summary("sim"));
   const json mdh = json::parse(folder.summary("mdh"));
-  EXPECT_EQ(sim.at("feed_messages"), 30'000);
-  EXPECT_EQ(mdh.at("feed_messages"), 30'000);
+  EXPECT_EQ(sim.at("feed_messages"), kMessages);
+  EXPECT_EQ(mdh.at("feed_messages"), kMessages);
   EXPECT_EQ(mdh.at("feed_messages_missed"), 0);
 }
 
@@ -50,7 +55,7 @@ TEST(PipelineVariants, TradesTheSameOverFix44AndWhileOrdersAreRestated) {
   const PipelineFolder folder;
   speak_fix44(folder);
   folder.edit("sim", "self_match = \"cancel_newest\"", "self_match = \"decrement\"");
-  const Finished up = folder.run_up(folder.generate(30'000, 3));
+  const Finished up = folder.run_up(folder.generate(kMessages, kSeconds));
   ASSERT_EQ(up.exit_code, 0) << up.output;
   EXPECT_GE(analyse_run(folder).orders_complete, 50u);
   EXPECT_EQ(folder.positions("sim"), folder.positions("oeg"));
@@ -143,10 +148,10 @@ std::vector<std::string> lossy_lines(const PipelineFolder& folder) {
 
 TEST(PipelineVariants, LosesNoMessageToTwoLossyLines) {
   const PipelineFolder folder;
-  const Finished up = folder.run_up(folder.generate(30'000, 3), lossy_lines(folder));
+  const Finished up = folder.run_up(folder.generate(kMessages, kSeconds), lossy_lines(folder));
   ASSERT_EQ(up.exit_code, 0) << up.output;
   const json mdh = json::parse(folder.summary("mdh"));
-  EXPECT_EQ(mdh.at("feed_messages"), 30'000);
+  EXPECT_EQ(mdh.at("feed_messages"), kMessages);
   EXPECT_EQ(mdh.at("feed_messages_missed"), 0);
   EXPECT_NE(read_file(folder.run_dir() + "/mdh.log").find("whole again"), std::string::npos)
       << "nothing was lost on both lines";
@@ -158,11 +163,11 @@ TEST(Pipeline, PublishesItsOrdersOnLossyLinesWithoutAnInvalidMessage) {
   const PipelineFolder folder;
   std::vector<std::string> arguments = lossy_lines(folder);
   arguments.insert(arguments.end(), {"--set", "sim:matching.publish=true"});
-  const Finished up = folder.run_up(folder.generate(30'000, 3), arguments);
+  const Finished up = folder.run_up(folder.generate(kMessages, kSeconds), arguments);
   ASSERT_EQ(up.exit_code, 0) << up.output;
   const json sim = json::parse(folder.summary("sim"));
   const json mdh = json::parse(folder.summary("mdh"));
-  EXPECT_GT(sim.at("feed_messages"), 30'025);
+  EXPECT_GT(sim.at("feed_messages"), kMessages + 25);
   EXPECT_EQ(mdh.at("feed_messages"), sim.at("feed_messages"));
   EXPECT_EQ(mdh.at("feed_messages_missed"), 0);
   EXPECT_EQ(mdh.at("details").at("book_refused"), 0);
@@ -183,7 +188,7 @@ TEST(Pipeline, AnInterruptStopsAllInOrderAndLosesNothing) {
 TEST(PipelineVariants, StrategiesTradeTheSymbolsThatTheyName) {
   const PipelineFolder folder;
   folder.edit("strategy", "\nsymbols = \"*\"", "\nsymbols = \"ZAAA, ZAAC\"");
-  const Finished up = folder.run_up(folder.generate(30'000, 3));
+  const Finished up = folder.run_up(folder.generate(kMessages, kSeconds));
   ASSERT_EQ(up.exit_code, 0) << up.output;
   const json strategy = json::parse(folder.summary("strategy"));
   EXPECT_GT(strategy.at("orders").at("sent"), 0);
@@ -202,7 +207,7 @@ TEST(Pipeline, AKillRefusesNewOrdersAndCancelsWhatIsOpenUntilItIsLifted) {
   const char* guard = std::getenv("TICKPATH_ALLOC_GUARD");
   const std::string report = folder / "guard";
   const std::vector<std::string> preload{"--preload", guard != nullptr ? guard : ""};
-  Process up(folder.up(folder.generate(60'000, 6),
+  Process up(folder.up(folder.generate(2 * kMessages, 2 * kSeconds),
                        guard != nullptr ? preload : std::vector<std::string>{}),
              folder.path(), {{"TICKPATH_ALLOC_GUARD_FILE", report}});
   ASSERT_TRUE(up.wait_for_output("strategy   ready", test_support::kPatience)) << up.output();
@@ -272,7 +277,8 @@ TEST(PipelineVariants, UpSaysWhoIsKilledSinceAnEarlierRun) {
 
 TEST(Pipeline, RunsParkedInsteadOfPolling) {
   const PipelineFolder folder;
-  const Finished up = folder.run_up(folder.generate(30'000, 3), {"--set", "datapath.wait=park"});
+  const Finished up =
+      folder.run_up(folder.generate(kMessages, kSeconds), {"--set", "datapath.wait=park"});
   ASSERT_EQ(up.exit_code, 0) << up.output;
   EXPECT_GE(analyse_run(folder).orders_complete, 50u);
 }
