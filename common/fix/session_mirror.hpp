@@ -30,7 +30,8 @@ class SessionMirror {
   ~SessionMirror() = default;
 };
 
-// The second store: takes, in order, what the first session tells its mirror. Polling thread.
+// The second store. It gets every call that the first session makes to its mirror, in the same
+// order. Polling thread.
 class MirroredStore {
  public:
   virtual SessionNumbers numbers() const noexcept = 0;

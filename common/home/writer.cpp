@@ -191,7 +191,8 @@ void HomeWriter::search() noexcept {
       one.state = State::kOther;
       one.other = index_.claimed_by();
       counters_.left.add();
-      // It ended while its claim was looked for: the sweep for that has passed this one.
+      // That writer may have ended while the index was asked. The sweep for it has passed this
+      // instrument then, and will not come again.
       if (lease_.over(one.other)) wait(id);
     } else {
       one.state = State::kRefused;

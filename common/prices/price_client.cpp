@@ -239,9 +239,9 @@ std::size_t PriceClient::make_requests(std::uint32_t slot,
   return 0;
 }
 
-// The clock first, RC executes READs in order: a bar that it calls over has all its trades in the
-// row that is READ after it. For a range the head of its ring last: the bar before the row's newest
-// is in the ring by then. The heads that came with the row may be older than the rest of it.
+// RC executes READs in order. The clock comes first, so a bar that it calls over has all its trades
+// in the row. For a range the head of its ring comes last: the bar before the row's newest is in
+// the ring by then. The heads that came with the row may be older than the rest of it.
 std::size_t PriceClient::make_row_requests(std::uint32_t slot,
                                            std::span<rdma::WorkRequest> out) noexcept {
   out[0] = fetch(0, sizeof(wire::StoreInfo), &landing(slot).info);

@@ -10,8 +10,8 @@ bool is_bar(wire::HistoryKind kind) noexcept { return wire::length_ns(kind) != 0
 
 }  // namespace
 
-// The row is whole. Of the head each word is as it was at some moment, and the looks at it that
-// frame each doorbell say what may be believed.
+// The row is whole. Each word of the head is as it was at some moment: every READ of lines has the
+// head before and behind it, and these two say which lines may be believed.
 void PriceClient::begin_range(const wire::PriceRow& row, const wire::RingHead& head,
                               const wire::StoreInfo& info) noexcept {
   Range& range = range_;
@@ -30,15 +30,15 @@ void PriceClient::begin_range(const wire::PriceRow& row, const wire::RingHead& h
   range.day_first = head.day_first;
   range.end = head.written;
   range.begin = std::min(oldest_entry(head), range.end);
-  range.answer.first = range.begin;
-  range.late = range.end;
   range.early = range.begin;
+  range.late = range.end;
   range.end_found = range.request.newest == 0 || range.request.to_ns == ~std::uint64_t{0};
   if (range.end_found) take_newest();
   go_on();
 }
 
-// Of the entries that end before to_ns.
+// Leaves the newest ones that were asked for, once `end` is known: the first entry that is not
+// before to_ns.
 void PriceClient::take_newest() noexcept {
   Range& range = range_;
   range.earlier_seen = range.request.newest != 0 && range.end - range.begin > range.request.newest;

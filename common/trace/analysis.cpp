@@ -330,11 +330,7 @@ Analysis analyse(std::span<const TraceFile> files) {
   const HostClocks clocks(files);
   result.hosts.assign(clocks.hosts().begin(), clocks.hosts().end());
   const Joined joined = join(files, clocks);
-  for (const TraceFile& file : files) {
-    result.programs.push_back(environment_of(file));
-    const TimeLine line(file.sync_points(), file.header().tsc_hz);
-    result.clock_steps = std::max(result.clock_steps, line.clock_steps());
-  }
+  for (const TraceFile& file : files) result.programs.push_back(environment_of(file));
   const auto present = hops_present(joined);
   joined.for_each_tick([&](const TickTimes& tick) {
     result.ticks +=

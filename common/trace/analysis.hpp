@@ -68,7 +68,6 @@ struct Analysis {
   std::vector<Interval> headline;  // tick-to-order, user-space tick-to-order, as sim sees it
   std::vector<Interval> hops;      // neighbour to neighbour, in order
   std::vector<OrderSample> orders;
-  std::size_t clock_steps = 0;           // a host's realtime clock was set so often
   std::uint64_t ticks = 0;               // feed messages with at least one stamp
   std::uint64_t requests = 0;            // order ids with at least one stamp
   std::uint64_t requests_sent = 0;       // of these, with oeg.sent

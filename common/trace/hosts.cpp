@@ -40,7 +40,9 @@ void HostClocks::read_hosts(std::span<const TraceFile> files) {
       found = hosts_.end() - 1;
     }
     ++files_[static_cast<std::size_t>(found - hosts_.begin())];
-    found->ticks_per_ns = TimeLine(file.sync_points(), header.tsc_hz).ticks_per_ns();
+    const TimeLine line(file.sync_points(), header.tsc_hz);
+    found->ticks_per_ns = line.ticks_per_ns();
+    found->clock_steps = std::max(found->clock_steps, line.clock_steps());
   }
 }
 

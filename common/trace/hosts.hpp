@@ -17,6 +17,7 @@ struct Host {
   // Hosts of one group can be compared; `reference` is the group's host whose counter is its time.
   std::size_t reference = 0;
   double ticks_per_ns = 1;        // of its own counter
+  std::size_t clock_steps = 0;    // its realtime clock was set so often (TimeLine)
   std::size_t points = 0;         // measurements that place it; 0 for a reference
   std::int64_t error_ns_min = 0;  // of these, to the reference
   std::int64_t error_ns_max = 0;

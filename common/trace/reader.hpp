@@ -70,8 +70,8 @@ class TimeLine {
 
   // Not a number where the realtime clock was set meanwhile: no time, or two, belong to it.
   double tsc_of_realtime(std::int64_t realtime_ns) const noexcept;
-  // From the first to the last point when they are at least a second apart, else nominal; without
-  // the seconds in which the realtime clock was set.
+  // Measured, where the points span a second at least; else nominal. Seconds in which the realtime
+  // clock was set do not count.
   double ticks_per_ns() const noexcept { return ticks_per_ns_; }
   // How often it was set, by `date -s`, a step of NTP or a pause of the machine.
   std::size_t clock_steps() const noexcept { return unknown_.size(); }

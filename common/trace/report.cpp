@@ -149,8 +149,10 @@ std::string to_text(const Analysis& analysis) {
         "is "
         "when \"posted\" and \"sent\" are stamped; or the clocks (+-)\n";
   }
-  if (analysis.clock_steps != 0)
-    text += "  the clock of a host was set " + std::to_string(analysis.clock_steps) +
+  std::size_t steps = 0;
+  for (const Host& host : analysis.hosts) steps = std::max(steps, host.clock_steps);
+  if (steps != 0)
+    text += "  the clock of a host was set " + std::to_string(steps) +
             " times meanwhile: stamps of the kernel around it are left out\n";
   add_orders(text, analysis);
   return text;

@@ -1,14 +1,11 @@
 #include "common/wire/home.hpp"
 
-#include <algorithm>
 #include <cstdint>
+
+#include "common/base/saturating.hpp"
 
 namespace tickpath::wire {
 namespace {
-
-constexpr std::uint32_t saturated_sum(std::uint32_t a, std::uint32_t b) noexcept {
-  return a + std::min(b, UINT32_MAX - a);
-}
 
 // Its prices can be traded at: not where trading is halted or paused, or a cross is gathered, whose
 // book may be crossed with itself.
@@ -27,7 +24,7 @@ void add(std::uint32_t price, std::uint32_t shares, std::size_t venue, std::uint
     venues = 0;
   }
   if (price != best) return;
-  best_shares = saturated_sum(best_shares, shares);
+  best_shares = saturating_add(best_shares, shares);
   venues = static_cast<std::uint8_t>(venues | 1u << venue);
 }
 

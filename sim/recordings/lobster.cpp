@@ -1,9 +1,9 @@
 #include "sim/recordings/lobster.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <unordered_set>
 
+#include "common/base/saturating.hpp"
 #include "sim/recordings/detail/nasdaq_listing.hpp"
 #include "sim/recordings/detail/remarks.hpp"
 
@@ -17,12 +17,6 @@ using detail::LobsterType;
 
 constexpr std::uint16_t kLocate = 1;  // the only instrument of the recording
 constexpr std::uint64_t kNoonNs = std::uint64_t{12} * 3600 * 1'000'000'000;
-
-std::uint32_t saturating_add(std::uint32_t a, std::uint32_t b) {
-  return b > std::numeric_limits<std::uint32_t>::max() - a
-             ? std::numeric_limits<std::uint32_t>::max()
-             : a + b;
-}
 
 LobsterPlace place_of(const LobsterEvent& event) {
   return {event.side, static_cast<std::uint32_t>(event.price)};

@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-// Of most replays. Sanitized programs do less in a second.
+// Most replays are as long as this. Sanitized programs do less in a second.
 constexpr std::uint64_t kMessages = kSanitized ? 60'000 : 30'000;
 constexpr double kSeconds = kMessages / 10'000.0;
 

@@ -43,6 +43,9 @@ std::vector<control::Summary> read_summaries(const std::string& run_dir,
                                              const std::vector<std::string>& names);
 // All that were left in the directories of one pipeline's hosts. Throws as well SystemError.
 std::vector<control::Summary> read_summaries(const std::vector<std::string>& run_dirs);
+
+// Summary::problems of all: for each a new line, indented, with its program's name.
+std::string problem_lines(const std::vector<control::Summary>& summaries);
 // The instances that left a summary there. Throws SystemError.
 std::vector<std::string> instances_in(const std::string& run_dir);
 

@@ -64,15 +64,6 @@ void run_journal(const lockstep::Options& options, const std::string& journal) {
     throw Error("sim's outputs are not those of the journal: " + result.difference);
 }
 
-// As `up` does: a plugin that failed or was refused has not traded what it would have.
-void fail_for_problems(const std::vector<control::Summary>& summaries) {
-  std::string problems;
-  for (const control::Summary& summary : summaries)
-    for (const std::string& problem : summary.problems)
-      problems += "\n  " + summary.name + ": " + problem;
-  if (!problems.empty()) throw Error("the run failed:" + problems);
-}
-
 void run_pipeline(lockstep::Options options) {
   const auto view = std::make_shared<ReplayView>();
   options.progress = [view](const control::Json& replay) { view->show(replay); };
@@ -90,7 +81,9 @@ void run_pipeline(lockstep::Options options) {
   print(fmt::format("journal   {:016x}  {}", result.sim_journal, result.sim_journal_path));
   print(fmt::format("state     {:016x}", result.state));
   if (!conservation.holds()) throw Error("conservation is broken");
-  fail_for_problems(summaries);
+  // A plugin that failed or was refused has not traded what it would have.
+  if (const std::string problems = problem_lines(summaries); !problems.empty())
+    throw Error("the run failed:" + problems);
 }
 
 std::shared_ptr<DeterministicArguments> add_deterministic_options(CLI::App& command) {

@@ -70,4 +70,12 @@ std::vector<Summary> of_venue(const std::vector<Summary>& summaries, std::uint8_
   return own;
 }
 
+std::string problem_lines(const std::vector<Summary>& summaries) {
+  std::string lines;
+  for (const Summary& summary : summaries)
+    for (const std::string& problem : summary.problems)
+      lines += "\n  " + summary.name + ": " + problem;
+  return lines;
+}
+
 }  // namespace tickpath::cli

@@ -130,9 +130,7 @@ void check_books(const Pipeline& pipeline, const HangWatch& hangs) {
   std::fflush(stdout);
   std::string problems;
   for (const std::string& problem : pipeline.problems()) problems += "\n  " + problem;
-  for (const control::Summary& summary : summaries)
-    for (const std::string& problem : summary.problems)
-      problems += "\n  " + summary.name + ": " + problem;
+  problems += problem_lines(summaries);
   for (const std::string& problem : hangs.problems()) problems += "\n  " + problem;
   const bool nothing_to_check = conservation.lines.empty() && conservation.missing.empty();
   if (!conservation.holds() && !(partial && nothing_to_check))
