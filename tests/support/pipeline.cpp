@@ -53,17 +53,54 @@ void put_on_network(std::map<std::string, std::string>& texts) {
   }
 }
 
-// Programs touch their tables at the start. For the demo's, which hold a day, that takes longer
-// than most tests run.
-void make_tables_smaller(const PipelineFolder& folder) {
-  folder.edit("mdh", "\ncapacity = 4194304\n", "\ncapacity = 1048576\n");
-  folder.edit("sim", "\ncapacity = 2097152\n", "\ncapacity = 524288\n");
-  folder.edit("strategy", "\ncapacity = 2097152\n", "\ncapacity = 524288\n");
-  folder.edit("oeg", "\n[journal]\n", "\n[journal]\nrecords = 65536\n");
-  folder.edit("oeg", "\n[orders]\n", "\n[orders]\nexecutions_max = 32768\n");
-  folder.edit("sim", "\n[matching]\n", "\n[matching]\norder_ids_max = 262144\n");
-  folder.edit("mdh", "\norders_max = 1048576\n", "\norders_max = 131072\n");
-  folder.edit("mdh", "\nlevels_max = 262144\n", "\nlevels_max = 65536\n");
+// Sets `key` of `section`, whether the text has it or not. "[section]" begins a line, "" is the
+// text's head.
+void set_key(std::string& text, const std::string& section, const std::string& key,
+             const std::string& value) {
+  if (!section.empty() && text.find("\n[" + section + "]\n") == std::string::npos) {
+    text += "\n[" + section + "]\n";
+  }
+  const std::size_t head = section.empty() ? 0 : text.find("\n[" + section + "]\n") + 1;
+  const std::size_t begin = section.empty() ? 0 : text.find('\n', head) + 1;
+  const std::size_t end = std::min(text.find("\n[", begin == 0 ? 0 : begin - 1), text.size());
+  std::string body = text.substr(begin, end - begin);
+  body = std::regex_replace("\n" + body, std::regex("\n" + key + " = [^\n]*"), "").substr(1);
+  text.replace(begin, end - begin, key + " = " + value + "\n" + body);
+}
+
+struct Size {
+  const char* program;
+  const char* section;
+  const char* key;
+  const char* value;
+};
+
+// Programs touch their tables at the start. For a day's, which configurations hold, that takes
+// longer than most tests run: 440 MB and a second of sim's.
+constexpr Size kSmall[] = {
+    {"sim", "trace", "capacity", "524288"},
+    {"sim", "matching", "recorded_orders_max", "131072"},
+    {"sim", "matching", "recorded_levels_max", "65536"},
+    {"sim", "matching", "live_orders_max", "16384"},
+    {"sim", "matching", "order_ids_max", "262144"},
+    {"sim", "orders", "reports_pending_max", "32768"},
+    {"mdh", "trace", "capacity", "1048576"},
+    {"mdh", "book", "orders_max", "131072"},
+    {"mdh", "book", "levels_max", "65536"},
+    {"mdh", "store", "instruments", "1024"},
+    {"strategy", "trace", "capacity", "524288"},
+    {"oeg", "orders", "executions_max", "32768"},
+    {"oeg", "journal", "records", "65536"},
+};
+
+// "oeg-1" is an oeg.
+void make_tables_smaller(std::map<std::string, std::string>& texts) {
+  for (auto& [name, text] : texts) {
+    for (const Size& size : kSmall) {
+      if (name.substr(0, name.find('-')) != size.program) continue;
+      set_key(text, size.section, size.key, size.value);
+    }
+  }
 }
 
 }  // namespace
@@ -92,10 +129,10 @@ PipelineFolder::PipelineFolder(const std::string& config) : order_port_(test_sup
     replace_all(text, "127.0.0.1:7720", address_2);
   }
   if (test_support::over_network()) put_on_network(texts);
+  make_tables_smaller(texts);
   for (const auto& [program, text] : texts) {
     write_file(config_dir() + "/" + program + ".toml", text);
   }
-  if (config == "config/demo") make_tables_smaller(*this);
 }
 
 bool PipelineFolder::wait_listening(const std::string& program) const {
