@@ -26,6 +26,9 @@ constexpr std::uint64_t kLookAgainNs = 250'000'000;
 // keeper takes between two tries.
 constexpr std::uint64_t kWitnessAnswersNs = 300'000'000;
 
+// So long a word is waited for before the other one is asked who leads: longer, too.
+constexpr std::uint64_t kWaitsNs = 500'000'000;
+
 // The other one is looked at so much more often than any other peer: what its death costs begins
 // with that.
 constexpr std::uint64_t kLooks = 10;
@@ -89,6 +92,16 @@ FenceResult Pair::revoke_former() noexcept {
   }
   fence_result_.store(result, std::memory_order_relaxed);
   return result;
+}
+
+// A process that was stopped meanwhile has not waited in that time: it counts from the first look
+// that finds it waiting.
+bool Pair::waits_in_vain(std::uint64_t now_ns) noexcept {
+  if (!waits_for_word())
+    waits_since_ns_ = 0;
+  else if (waits_since_ns_ == 0)
+    waits_since_ns_ = now_ns;
+  return waits_since_ns_ != 0 && now_ns - waits_since_ns_ >= kWaitsNs;
 }
 
 // ------------------------------------------------------------------------------ what is recorded
@@ -179,10 +192,7 @@ bool Pair::turn(std::uint64_t now_ns) noexcept {
   now_ns_ = now_ns;
   take_connections(now_ns);
   turn_witness();
-  if (give_up_.load(std::memory_order_relaxed)) [[unlikely]] {
-    give_up_.store(false, std::memory_order_relaxed);
-    if (shown_waits_.get() != 0) rules_.renounce();
-  }
+  hear_other();
   switch (before) {
     case Stage::kFollowing:
       turn_standby(now_ns);
@@ -200,6 +210,19 @@ bool Pair::turn(std::uint64_t now_ns) noexcept {
   }
   settle();
   return stage() != before;
+}
+
+// What the control thread has heard from the other one is of a moment ago: a witness may have
+// decided since.
+void Pair::hear_other() noexcept {
+  const std::uint64_t leads = other_leads_.load(std::memory_order_relaxed);
+  if (leads == 0 && !gives_way_.load(std::memory_order_relaxed)) [[likely]]
+    return;
+  other_leads_.store(0, std::memory_order_relaxed);
+  const bool gives_way = gives_way_.exchange(false, std::memory_order_relaxed);
+  const auto theirs = wire::Leadership::of_word(leads);
+  if (!waits_for_word() || !(gives_way || Succession::is_lost(rules_.word(), theirs))) return;
+  rules_.renounce();
 }
 
 // What has changed is written down before anything follows from it.
@@ -331,8 +354,8 @@ void Pair::on_witness() noexcept {
   // Of two witnesses the other one may be the one that decides.
   if (!options_.witness_standby.empty() && !rules_.serves(word_.second())) return drop_witness();
   show_witness(true);
-  shown_serves_.set(rules_.serves(word_.second()) ? 1 : 0);
   const std::optional<Succession::Change> wanted = rules_.wanted();
+  shown_serves_.set(rules_.serves(word_.second()) ? 1 : 0);
   if (wanted && wanted->witness == word_.second() &&
       word_.compare_swap(wanted->expected.word(), wanted->desired.word())) {
     asked_ = wanted;

@@ -160,8 +160,18 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   bool waits_for_word() const noexcept {
     return shown_waits_.get() != 0 && shown_serves_.get() == 0;
   }
-  // The other one leads, in a later epoch than any that this one knows: nothing is left to ask for.
-  void give_up() noexcept { give_up_.store(true, std::memory_order_relaxed); }
+  // It waits for so long that a witness which is there would have answered: the other one is asked.
+  bool waits_in_vain(std::uint64_t now_ns) noexcept;
+  // The other one says that it leads, and by which word (Succession::is_lost()). True: this one
+  // waits in vain. It renounces, and has to join.
+  bool other_leads(wire::Leadership theirs) noexcept {
+    if (!waits_for_word() || !Succession::is_lost(word(), theirs)) return false;
+    other_leads_.store(theirs.word(), std::memory_order_relaxed);
+    return true;
+  }
+  // Both wait for a word, and this one is to give way: it renounces. Forgotten where a witness
+  // decides meanwhile.
+  void give_way() noexcept { gives_way_.store(true, std::memory_order_relaxed); }
   // kTakingOver: the gateway is as the journal says; the datapath leads from now on.
   void recovered() noexcept {
     times_.recovered_ns.set(static_cast<std::uint64_t>(clock::monotonic_ns()));
@@ -268,6 +278,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   void send_word(PairEntry kind, wire::Leadership word) noexcept;
   bool confirm() noexcept;
   void settle() noexcept;
+  void hear_other() noexcept;
   void take_connections(std::uint64_t now_ns) noexcept;
   void begin_streaming(link::BareConnection& connection, std::uint64_t now_ns) noexcept;
   void drop(link::BareConnection*& connection) noexcept;
@@ -330,6 +341,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   link::HeartbeatMonitor peer_watch_;
   std::unique_ptr<link::ReplicatedLog> log_;
   std::unique_ptr<LogSpool> spool_;          // the control thread's
+  std::uint64_t waits_since_ns_ = 0;         // likewise: for a word; 0: it does not
   LogSpool* spooled_ = nullptr;              // the log is taken by way of it; nullptr: it is not
   bool refused_ = false;                     // an entry that says nothing
   std::uint64_t journal_full_since_ns_ = 0;  // standby; 0: it is not
@@ -359,7 +371,9 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   std::atomic<bool> recovered_{false};
   std::atomic<bool> hand_over_{false};
   std::atomic<FenceResult> fence_result_{FenceResult::kNone};
-  std::atomic<bool> give_up_{false};
+  // Relaxed, both: nothing else goes with them, and each is held against the rules once more.
+  std::atomic<std::uint64_t> other_leads_{0};  // the word by which it does; 0: nothing was said
+  std::atomic<bool> gives_way_{false};
   std::atomic<bool> caught_up_{false};
   Counter shown_word_;
   Counter shown_blocked_;

@@ -1,6 +1,5 @@
 #include "oeg/pair_keeper.hpp"
 
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +18,7 @@
 #include "common/wire/grants.hpp"
 #include "common/wire/refusals.hpp"
 #include "common/wire/witness.hpp"
+#include "oeg/pair_answers.hpp"
 #include "oeg/pair_reads.hpp"
 
 namespace tickpath::oeg {
@@ -34,7 +34,7 @@ constexpr std::int64_t kSecondTryNs = 50'000'000;  // of two
 constexpr std::uint32_t kConnectMs = 3000;
 // A leader that begins again asks the witness, and does not wait long for one that is gone.
 constexpr std::uint32_t kAskMs = 500;
-// Between two questions to the other one, while the witness is away.
+// Between two questions to the other one, while a word is waited for.
 constexpr std::int64_t kAskPeerNs = 500'000'000;
 // So long one that has handed over waits for its successor: a switch takes some 10 ms.
 constexpr std::int64_t kSuccessorNs = 1'000'000'000;
@@ -457,13 +457,10 @@ void PairKeeper::make_snapshot() {
 // before. That one can tell: whoever leads in a later epoch has it.
 void PairKeeper::ask_peer() {
   const std::int64_t now = clock::monotonic_ns();
+  const bool waits = datapath_->pair()->waits_in_vain(static_cast<std::uint64_t>(now));
   try {
-    if (question_.connecting()) {
-      (void)question_.poll_connect();
-      return;
-    }
-    if (!datapath_->pair()->waits_for_word()) next_ask_ns_ = now + kAskPeerNs;
-    if (now < next_ask_ns_) return;
+    if (question_.connecting()) return (void)question_.poll_connect();
+    if (!waits || now < next_ask_ns_) return;
     next_ask_ns_ = now + kAskPeerNs;
     wire::Hello hello = own_hello(wire::Service::kStandby);
     hello.flags = wire::kAsksOnly;
@@ -474,17 +471,12 @@ void PairKeeper::ask_peer() {
   }
 }
 
-// It may come late: whoever leads in a later epoch than ours has the word all the same.
+// The answer may come late. A witness that decides meanwhile comes first (Pair::other_leads()).
 void PairKeeper::take_answer(std::string_view refusal) {
-  Pair& pair = *datapath_->pair();
-  const std::size_t at = refusal.find(wire::kLeadsInEpoch);
-  if (at == std::string_view::npos) return;
-  std::uint32_t epoch = 0;
-  const std::string_view number = refusal.substr(at + wire::kLeadsInEpoch.size());
-  (void)std::from_chars(number.data(), number.data() + number.size(), epoch);
-  if (epoch <= pair.word().epoch) return;
-  log::warning("{} leads, in epoch {}", config_.pair.peer, epoch);
-  pair.give_up();
+  const auto theirs = leads_by(refusal, other_place());
+  if (!theirs || !datapath_->pair()->other_leads(*theirs)) return;
+  log::warning("{} leads, in epoch {}: this oeg gives up its claim, and joins", config_.pair.peer,
+               theirs->epoch);
   datapath_->wake();
 }
 
@@ -512,21 +504,23 @@ void PairKeeper::connect_witness() {
 }
 
 // Where both wait for a witness that neither has, neither has acted since, and either may lead: the
-// second gives up its claim, and joins. Of two that could, one does.
+// second gives up its claim, and joins. Of two that could, one does. It waits as long before as who
+// asks: its own question may just have got to a witness.
 void PairKeeper::answer_peer(rdma::ConnectionRequest& request) {
   Pair& pair = *datapath_->pair();
-  if (!datapath_->leads() && config_.pair.place == 2 && pair.waits_for_word()) {
+  const auto now = static_cast<std::uint64_t>(clock::monotonic_ns());
+  if (!datapath_->leads() && config_.pair.place == 2 && pair.waits_in_vain(now)) {
     log::warning("gives way: its pair waits for the same witness, which is gone");
-    pair.give_up();
+    pair.give_way();
     datapath_->wake();
   }
   tell_who_leads(request);
 }
 
 void PairKeeper::tell_who_leads(rdma::ConnectionRequest& request) const {
-  request.reject(datapath_->leads() ? std::string(wire::kLeadsInEpoch) +
-                                          std::to_string(datapath_->pair()->word().epoch)
-                                    : std::string(wire::kDoesNotLead));
+  const Pair& pair = *datapath_->pair();
+  const wire::Leadership word{pair.word().epoch, config_.pair.place, !pair.has_standby()};
+  request.reject(datapath_->leads() ? leads_answer(word) : std::string(wire::kDoesNotLead));
 }
 
 void PairKeeper::accept_standby(rdma::ConnectionRequest& request, const wire::Hello& hello) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/control/program.hpp"
@@ -59,6 +60,9 @@ class PairKeeper {
   bool join();
   bool may_found();
   bool is_told_to_lead();
+  std::uint8_t other_place() const noexcept {
+    return static_cast<std::uint8_t>(3 - config_.pair.place);
+  }
   wire::Hello own_hello(wire::Service service) const;
   bool keeps_out(rdma::ConnectionRequest& request, const wire::Hello& hello);
   std::string ask_who_leads();

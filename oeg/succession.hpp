@@ -139,6 +139,15 @@ class Succession {
   // The other one has renounced. As a standby: our log is fenced and read to its end.
   void on_peer_renounced() noexcept;
   void renounce() noexcept;
+  // The other one leads, and is not blocked: by that word, where `alone` says that it needs nobody.
+  // Whether a side that waits for a change of `ours` waits in vain. A later word has been decided.
+  // An earlier one, or one of the same epoch, says that the offer in `ours` was taken back: no
+  // witness has heard of it, or ever will. Only one that needs nobody has taken its offer back for
+  // certain: else its own answer may be on its way.
+  static bool is_lost(wire::Leadership ours, wire::Leadership theirs) noexcept {
+    const bool offered_by_them = !ours.alone && ours.leader == theirs.leader;
+    return theirs.epoch > ours.epoch || (theirs.alone && offered_by_them);
+  }
   // A witness holds that word. Of a later leadership than any that this one knows: it leads no
   // more.
   void on_word(wire::Leadership found) noexcept;

@@ -17,9 +17,10 @@ inline constexpr std::string_view kOfTheLeader = " of the oeg that leads";
 inline constexpr std::string_view kRiskEnds = "a connection of risk ends or begins";
 
 // Service::kStandby with Hello::flags kAsksOnly, by an oeg that waits for a witness which may be
-// gone for good: this one leads; its epoch follows.
+// gone for good: this one leads; its epoch follows, and then whether it needs no standby.
 inline constexpr std::uint8_t kAsksOnly = 1;
 inline constexpr std::string_view kLeadsInEpoch = "leads, in epoch ";
+inline constexpr std::string_view kNeedsNobody = ", alone";
 // The other answer to anything of Service::kStandby: this one runs, and has a part in who leads.
 inline constexpr std::string_view kDoesNotLead = "it does not lead";
 // Service::kStandby with this flag: an oeg that a person wants to lead asks who leads. The answer

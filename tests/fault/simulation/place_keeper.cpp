@@ -268,16 +268,15 @@ void Place::connect_witness() {
 void Place::ask_peer() {
   Process& process = *process_;
   const std::uint64_t now = around_.now();
-  if (!process.pair->waits_for_word()) process.next_ask_ns = now + kAskPeerNs;
-  if (now < process.next_ask_ns) return;
+  if (!process.pair->waits_in_vain(now) || now < process.next_ask_ns) return;
   process.next_ask_ns = now + kAskPeerNs;
   if (!is_answered_by_other()) return;
   Pair& theirs = *other_->pair();
-  if (other_->leads()) {
-    if (theirs.word().epoch > process.pair->word().epoch) process.pair->give_up();
-  } else if (other_->id_ == 2 && theirs.waits_for_word()) {
-    theirs.give_up();
-  }
+  if (other_->leads())
+    (void)process.pair->other_leads(
+        {theirs.word().epoch, static_cast<std::uint8_t>(other_->id_), !theirs.has_standby()});
+  else if (other_->id_ == 2 && theirs.waits_in_vain(now))
+    theirs.give_way();
 }
 
 void Place::on_stage() {

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/wire/refusals.hpp"
+#include "oeg/pair_answers.hpp"
+
 namespace tickpath::oeg {
 namespace {
 
@@ -21,6 +24,13 @@ TEST(PairKeeper, NobodyButTheOtherHalfOfThePairIsLetIn) {
   EXPECT_THAT(why_stranger(config, hello), ::testing::IsEmpty());
   hello.instance = 1;
   EXPECT_THAT(why_stranger(config, hello), HasSubstr("have the same pair.place"));
+}
+
+TEST(PairKeeper, AnAnswerSaysByWhichWordTheOtherOneLeads) {
+  for (const wire::Leadership word : {wire::Leadership{7, 2, true}, wire::Leadership{12, 2, false}})
+    EXPECT_EQ(leads_by("the peer refused: " + leads_answer(word), 2), word);
+  EXPECT_EQ(leads_by(wire::kDoesNotLead, 2), std::nullopt);
+  EXPECT_EQ(leads_by(wire::kLeadsInEpoch, 2), std::nullopt);
 }
 
 }  // namespace

@@ -109,6 +109,37 @@ TEST_F(PairTest, ALeaderThatWaitsForTheWordOfAnotherLifeOfTheWitnessAsksItsPeer)
   EXPECT_TRUE(first_->pair().waits_for_word());
 }
 
+// The offer that it has read was taken back: its word will never be changed, by any witness.
+TEST_F(PairTest, AStandbyThatWaitsForAWordInVainGivesItUpForALeaderThatNeedsNobody) {
+  begin();
+  ASSERT_TRUE(pair_stands());
+  const std::uint32_t epoch = second_->pair().word().epoch;
+  EXPECT_FALSE(second_->pair().other_leads({epoch + 1, 1, true})) << "it waits for nothing";
+  new_witness();
+  ASSERT_TRUE(turned_until([&] { return !second_->pair().has_witness(); }));
+  first_.reset();
+  ASSERT_TRUE(turned_until([&] { return second_->pair().waits_for_word(); }));
+  EXPECT_FALSE(second_->pair().other_leads({epoch - 1, 1, false})) << "its own answer is under way";
+  EXPECT_TRUE(second_->pair().other_leads({epoch - 1, 1, true}));
+  ASSERT_TRUE(turned_until([&] { return second_->pair().stage() == Stage::kRetired; }));
+  EXPECT_FALSE(second_->pair().may_act());
+}
+
+// A process that was stopped has not waited. It may get to its witness in a moment.
+TEST_F(PairTest, AWordIsWaitedForInVainHalfASecondAfterThatBegan) {
+  constexpr std::uint64_t kMs = 1'000'000;
+  begin();
+  ASSERT_TRUE(pair_stands());
+  EXPECT_FALSE(second_->pair().waits_in_vain(1000 * kMs));
+  new_witness();
+  ASSERT_TRUE(turned_until([&] { return !second_->pair().has_witness(); }));
+  first_.reset();
+  ASSERT_TRUE(turned_until([&] { return second_->pair().waits_for_word(); }));
+  EXPECT_FALSE(second_->pair().waits_in_vain(3000 * kMs));
+  EXPECT_FALSE(second_->pair().waits_in_vain(3499 * kMs));
+  EXPECT_TRUE(second_->pair().waits_in_vain(3500 * kMs));
+}
+
 TEST_F(PairTest, WithoutAStandbyTheLeaderGoesOnByTheWitnessesWord) {
   begin();
   ASSERT_TRUE(pair_stands());

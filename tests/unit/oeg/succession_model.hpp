@@ -561,30 +561,26 @@ class Model final : private WorldSearch<World, Hash> {
     visit(next, "hears that the other one has renounced:", id);
   }
 
-  // It has no right to go on without a word, and no witness gives it one.
   bool waits_for_word(const World& world, int id) const {
-    const Succession& rules = world.node(id).rules;
-    if (!rules.blocked() && rules.role() != Role::kClaimant) return false;
-    const auto wanted = rules.wanted();
-    return !wanted || static_cast<int>(wanted->witness) < first_life(world);
+    return model::waits_for_word(world, id, first_life(world));
   }
   // The other one leads, in a later epoch; or both wait, and then 2 gives way.
   void give_up(const World& world, int id) {
     if (!is_there(world, 3 - id)) return;
     const Succession& other = world.node(3 - id).rules;
-    const bool later =
-        leads(world, 3 - id) && other.word().epoch > world.node(id).rules.word().epoch;
+    const Leadership theirs{other.word().epoch, other.self(), !other.needs_confirmation()};
+    const bool lost =
+        leads(world, 3 - id) && Succession::is_lost(world.node(id).rules.word(), theirs);
     const bool both = id == 2 && waits_for_word(world, 1);
-    if (!later && !both) return;
+    if (!lost && !both) return;
     World next = world;
     Node& node = next.node(id);
     node.rules.renounce();
-    node.asking = node.answered = false;
+    forget_answer(next, id, first_life(next));
     node.logged_on = false;
     node.recorded = {};
     write_down(node);
-    // The other one has lost its witness, too, and with it whatever answer was on its way.
-    if (both) next.node(1).asking = next.node(1).answered = false;
+    if (both) forget_answer(next, 1, first_life(next));
     visit(next, "gives way:", id);
   }
 

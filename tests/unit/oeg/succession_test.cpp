@@ -196,6 +196,23 @@ TEST(Succession, AnOfferThatTheNextLifeDoesNotTakeIsAskedForWhereItWas) {
   EXPECT_FALSE(leader.move(2, {3, 2, true})) << "the standby leads there";
 }
 
+// --------------------------------------------- one that waits for a word, and asks who leads
+
+TEST(Succession, WhoWaitsForAWordHasLostItToWhoLeadsInALaterEpoch) {
+  EXPECT_TRUE(Succession::is_lost({3, 1, false}, {4, 1, false}));
+  EXPECT_TRUE(Succession::is_lost({3, 1, false}, {4, 2, true}));
+  EXPECT_FALSE(Succession::is_lost({3, 2, false}, {3, 1, true})) << "it was handed the place";
+  EXPECT_FALSE(Succession::is_lost({3, 2, true}, {2, 1, true}));
+}
+
+// The standby has read the offer {3, 1, pair}; its leader has not heard of that, and trades alone.
+TEST(Succession, AnOfferThatWasTakenBackIsNoWordToWaitFor) {
+  EXPECT_TRUE(Succession::is_lost({3, 1, false}, {2, 1, true}));
+  EXPECT_TRUE(Succession::is_lost({3, 1, false}, {3, 1, true})) << "it was started since";
+  EXPECT_FALSE(Succession::is_lost({3, 1, false}, {2, 1, false}))
+      << "the witness may have heard of the offer";
+}
+
 // ------------------------------------------------------- a memory that is not the newest
 
 Succession lone_leader(std::uint8_t self, std::uint32_t epoch) {

@@ -309,6 +309,21 @@ inline bool leads(const World& world, int id) {
   return rules.role() == Role::kLeader && !rules.blocked();
 }
 
+// It has no right to go on without a word, and no witness from first_life on gives it one.
+inline bool waits_for_word(const World& world, int id, int first_life) {
+  const Succession& rules = world.node(id).rules;
+  if (!rules.blocked() && rules.role() != Role::kClaimant) return false;
+  const auto wanted = rules.wanted();
+  return !wanted || static_cast<int>(wanted->witness) < first_life;
+}
+
+// The answer of a life that is gone is lost. One that is there executes what it was asked.
+inline void forget_answer(World& world, int id, int first_life) {
+  Node& node = world.node(id);
+  if (!node.asking || static_cast<int>(node.change.witness) >= first_life) return;
+  node.asking = node.answered = false;
+}
+
 // A leader that hangs for good is ended by a person, and so is one that asks for its place.
 inline bool follows(const World& world, int id) {
   const Node& node = world.node(id);
