@@ -22,6 +22,9 @@ constexpr std::uint64_t kCaughtUpBytes = 1u << 16;
 // noticed after so long.
 constexpr std::uint64_t kLookAgainNs = 250'000'000;
 
+// The witness has answered, and that has settled nothing: it is asked the same so much later.
+constexpr std::uint64_t kAskAgainNs = 5'000'000;
+
 // So long a renunciation and a hand-over wait for a witness that is not connected: longer than the
 // keeper takes between two tries.
 constexpr std::uint64_t kWitnessAnswersNs = 300'000'000;
@@ -355,10 +358,13 @@ void Pair::on_witness() noexcept {
   if (!options_.witness_standby.empty() && !rules_.serves(word_.second())) return drop_witness();
   show_witness(true);
   const std::optional<Succession::Change> wanted = rules_.wanted();
-  shown_serves_.set(rules_.serves(word_.second()) ? 1 : 0);
-  if (wanted && wanted->witness == word_.second() &&
+  const bool in_vain = wanted && wanted == answered_;
+  shown_serves_.set(rules_.serves(word_.second()) && !in_vain ? 1 : 0);
+  const bool due = !in_vain || now_ns_ - asked_at_ns_ >= kAskAgainNs;
+  if (wanted && due && wanted->witness == word_.second() &&
       word_.compare_swap(wanted->expected.word(), wanted->desired.word())) {
     asked_ = wanted;
+    asked_at_ns_ = now_ns_;
     at(Step::kAsked);
   }
   if (rules_.role() != Role::kLeader || now_ns_ < next_look_ns_ || !word_.read()) return;

@@ -156,7 +156,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   // which came first, is what the proof rests on; this is the device's word for it.
   FenceResult revoke_former() noexcept;
   // It waits for a witness that may be gone for good, with the word that the other one leads by.
-  // Nor does a later life of the witness decide.
+  // Nor does a later life of the witness decide, or an answer that leaves it as it was.
   bool waits_for_word() const noexcept {
     return shown_waits_.get() != 0 && shown_serves_.get() == 0;
   }
@@ -335,6 +335,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   std::uint64_t renounced_since_ns_ = 0;  // the other one; 0: it has not, or that is settled
   std::uint64_t handing_over_since_ns_ = 0;
   std::uint64_t next_look_ns_ = 0;
+  std::uint64_t asked_at_ns_ = 0;
   link::LogReplicator writer_;
   Progress confirmed_;  // of what was appended: by the transport,
   Progress taken_;      // and by the standby
@@ -381,7 +382,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   Counter shown_stands_by_;
   Counter shown_standby_;
   Counter shown_witness_;
-  Counter shown_serves_;  // that life of the witness decides for this one
+  Counter shown_serves_;  // that life of the witness decides for this one, once it answers
   Counter witnesses_taken_;
   Counter uses_witness_;
   Counter lag_bytes_;

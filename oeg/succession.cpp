@@ -57,6 +57,9 @@ void Succession::on_answer(const Change& change, Leadership found) noexcept {
         expected_ = found;
       else if (role_ == Role::kClaimant && found == Leadership{desired_.epoch, self_, false})
         on_handed_over(found);  // before the leader was lost: it is as if that had been read
+      else if (role_ == Role::kClaimant && found.leader == expected_.leader &&
+               found.epoch < expected_.epoch)
+        return;  // the offer has not got there. Its leader may take it back, or be gone
       else if (found.epoch >= desired_.epoch || role_ == Role::kClaimant ||
                (found.leader != self_ && found.epoch > expected_.epoch))
         lose(found);

@@ -52,7 +52,8 @@ struct SideOptions {
   std::int64_t confirm_max_ns = kNever;
   std::uint32_t log_bytes = PairOptions{}.log_bytes;
   std::uint64_t journal_records = 4096;
-  int lives = 1;  // of who leads: each raises the epoch
+  int lives = 1;                      // of who leads: each raises the epoch
+  std::optional<Succession> rules{};  // instead: what its memory says
 };
 
 // One oeg, without all but its journal, its FIX store and its half of the pair.
@@ -84,7 +85,7 @@ class PairSide {
         memory_(options_.file, place, 1),
         heartbeat_(device, "oeg.heartbeat"),
         pair_(options_, watched(side.dead_after_ns), device, nullptr, journal_, session_, memory_,
-              rules(place, leads ? side.lives : 0), hot_log_) {}
+              side.rules.value_or(rules(place, leads ? side.lives : 0)), hot_log_) {}
 
   Pair& pair() noexcept { return pair_; }
   Journal& journal() noexcept { return journal_; }

@@ -125,6 +125,29 @@ TEST_F(PairTest, AStandbyThatWaitsForAWordInVainGivesItUpForALeaderThatNeedsNobo
   EXPECT_FALSE(second_->pair().may_act());
 }
 
+// It claims by an offer that its leader never got to the witness.
+TEST_F(PairTest, AClaimThatTheWitnessesAnswerLeavesAsItWasWaitsForTheOtherOne) {
+  first_.emplace(folder_, *fabric_.device, std::uint8_t{1}, true);
+  connect_witness(*first_);
+  ASSERT_TRUE(turned_until([&] { return witness_->leadership() == first_->pair().word(); }));
+  const wire::Leadership held = witness_->leadership();
+  first_.reset();
+  Succession claimant(2);
+  claimant.on_offer({held.epoch + 1, 1, false}, witness_->incarnation());
+  claimant.on_leader_lost();
+  second_.emplace(folder_, *fabric_.device, std::uint8_t{2}, false, SideOptions{.rules = claimant});
+  connect_witness(*second_);
+  ASSERT_TRUE(turned_until([&] { return second_->pair().waits_for_word(); }));
+  EXPECT_EQ(second_->pair().stage(), Stage::kFollowing);
+  second_->pair().peer_renounced();
+  ASSERT_TRUE(takes_over(*second_));
+  second_->recover();
+  ASSERT_TRUE(turned_until([&] {
+    return second_->pair().may_act() && witness_->leadership() == second_->pair().word();
+  }));
+  EXPECT_GT(second_->pair().word().epoch, held.epoch + 1);
+}
+
 // A process that was stopped has not waited. It may get to its witness in a moment.
 TEST_F(PairTest, AWordIsWaitedForInVainHalfASecondAfterThatBegan) {
   constexpr std::uint64_t kMs = 1'000'000;

@@ -213,6 +213,23 @@ TEST(Succession, AnOfferThatWasTakenBackIsNoWordToWaitFor) {
       << "the witness may have heard of the offer";
 }
 
+// Its leader may renounce, and then nobody else has everything. Or it goes on, and says so.
+TEST(Succession, AStandbyWhoseOfferTheWitnessHasNotHeardOfKeepsItsClaim) {
+  Succession standby(2);
+  standby.on_offer({3, 1, false}, 9);
+  standby.on_leader_lost();
+  const Succession::Change claim = *standby.wanted();
+  standby.on_answer(claim, {2, 1, true});
+  ASSERT_EQ(standby.role(), Succession::Role::kClaimant);
+  EXPECT_EQ(standby.wanted(), claim) << "it asks again: the offer may be on its way";
+  EXPECT_FALSE(standby.may_act(true));
+  Succession after_renunciation = standby;
+  after_renunciation.on_peer_renounced();
+  EXPECT_EQ(after_renunciation.word(), (Leadership{4, 2, true}));
+  standby.on_answer(claim, {4, 1, true});
+  EXPECT_EQ(standby.role(), Succession::Role::kOutsider) << "the leader was faster";
+}
+
 // ------------------------------------------------------- a memory that is not the newest
 
 Succession lone_leader(std::uint8_t self, std::uint32_t epoch) {

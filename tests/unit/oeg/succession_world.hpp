@@ -309,12 +309,19 @@ inline bool leads(const World& world, int id) {
   return rules.role() == Role::kLeader && !rules.blocked();
 }
 
+// A claim whose answer would leave it as it is: the offer in its word has not got to the witness.
+inline bool is_settled_by_none(const World& world, const Succession::Change& wanted) {
+  const Leadership& word = world.words[wanted.witness];
+  return word.leader == wanted.expected.leader && word.epoch < wanted.expected.epoch;
+}
+
 // It has no right to go on without a word, and no witness from first_life on gives it one.
 inline bool waits_for_word(const World& world, int id, int first_life) {
   const Succession& rules = world.node(id).rules;
   if (!rules.blocked() && rules.role() != Role::kClaimant) return false;
   const auto wanted = rules.wanted();
-  return !wanted || static_cast<int>(wanted->witness) < first_life;
+  return !wanted || static_cast<int>(wanted->witness) < first_life ||
+         is_settled_by_none(world, *wanted);
 }
 
 // The answer of a life that is gone is lost. One that is there executes what it was asked.
