@@ -107,12 +107,19 @@ void PairKeeper::look_for_pair() {
     if (is_told_to_lead()) return;
     if (may_found()) {
       start_.rules.found();
-      start_.memory.store(start_.rules);
+      remember();
       log::info("leads: neither of the pair, nor its witness, knows of a leader before");
       return;
     }
     std::this_thread::sleep_for(kTryAgain);
   }
+}
+
+// On the disk as well, before anything follows from it. Who asks to join has renounced: a host that
+// loses its power is not to find a right in its memory that was given up before.
+void PairKeeper::remember() {
+  start_.memory.store(start_.rules);
+  start_.memory.sync();
 }
 
 void PairKeeper::begin_again() {
@@ -128,7 +135,7 @@ void PairKeeper::begin_again() {
     if (const auto block = newest_word(false)) found = wire::Leadership::of_word(block->word);
   const std::uint32_t known = rules.word().epoch;
   rules.begin_again(found);
-  start_.memory.store(rules);
+  remember();
   if (led && rules.role() == Succession::Role::kOutsider)
     log::warning(
         "led in epoch {}, and the witness knows of epoch {} (is {} a copy that was put "
@@ -152,7 +159,7 @@ void PairKeeper::wait_for_successor() {
     log::warning("handed over, and nobody leads: asks for its place again");
     start_.rules.take_back();
   }
-  start_.memory.store(start_.rules);
+  remember();
 }
 
 // The witness knows whether the other one has led since. To join is to renounce, so this one asks
@@ -160,10 +167,15 @@ void PairKeeper::wait_for_successor() {
 void PairKeeper::begin_after_boot() {
   log::info("the host was started since this oeg led: asks the witness at {}", witnesses());
   while (!runtime_.stop_wanted()) {
+    // The witness may have ended before it had saved the word by which the other one leads.
+    if (leads_by(ask_who_leads(), other_place())) {
+      start_.rules.renounce();
+      return remember();
+    }
     const auto block = newest_word(true);
     const auto word = wire::Leadership::of_word(block ? block->word : 0);
     if (block && start_.rules.begin_after_boot(word, block->incarnation)) {
-      start_.memory.store(start_.rules);
+      remember();
       return;
     }
     if (block && std::exchange(epoch_told_, word.epoch) != word.epoch)
@@ -192,7 +204,7 @@ bool PairKeeper::join() {
   const std::int64_t read = clock::monotonic_ns();
   install(snapshot);
   start_.leader = std::move(leader.connection);
-  start_.memory.store(start_.rules);  // it has renounced, and has never to found a pair again
+  remember();  // it has renounced, and has never to found a pair again
   constexpr std::int64_t kMs = 1'000'000;
   log::info("joins {}: {} bytes read after {} ms, on the disk after {} ms", config_.pair.peer,
             snapshot.size(), (read - begun) / kMs, (clock::monotonic_ns() - begun) / kMs);
@@ -295,7 +307,7 @@ bool PairKeeper::is_told_to_lead() {
     return false;
   }
   start_.rules.found(known.word);
-  start_.memory.store(start_.rules);
+  remember();
   log::warning("leads, in epoch {}: a person has said so", start_.rules.word().epoch);
   founding_.grant(start_.rules.word().epoch);
   return true;

@@ -54,6 +54,7 @@ class PairKeeper {
 
  private:
   void look_for_pair();
+  void remember();
   void begin_again();
   void begin_after_boot();
   void wait_for_successor();

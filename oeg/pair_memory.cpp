@@ -60,7 +60,7 @@ PairMemory::PairMemory(const std::string& path, std::uint8_t place, std::uint64_
   if (header.place != place)
     throw Error(path + " is of pair.place " + std::to_string(header.place) +
                 ", the configuration says " + std::to_string(place));
-  sequence_ = synced_ = std::max(slot(0).sequence, slot(1).sequence);
+  sequence_ = std::max(slot(0).sequence, slot(1).sequence);
 }
 
 PairMemory::Slot& PairMemory::slot(std::uint64_t sequence) const noexcept {

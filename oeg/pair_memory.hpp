@@ -30,7 +30,8 @@ class PairMemory {
   bool is_of_this_boot() const noexcept;
   // One thread. Before anything of it takes effect.
   void store(const Succession& state) noexcept;
-  // Control thread, now and then: on the disk, if anything was stored since.
+  // Control thread, now and then, and where more follows than on this host: on the disk, if
+  // anything was stored since.
   void sync() noexcept;
 
  private:
@@ -41,7 +42,7 @@ class PairMemory {
   Mapping mapping_;
   const std::uint64_t boot_;
   std::uint64_t sequence_ = 0;
-  std::uint64_t synced_ = 0;
+  std::uint64_t synced_ = 0;  // by this process: its former life may have ended before it did
 };
 
 }  // namespace tickpath::oeg

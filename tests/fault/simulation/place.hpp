@@ -30,7 +30,8 @@ enum class Habit : std::uint32_t {
   kAsksBeforeItLeads = 1,  // who led alone asks the witness before it leads again
   kFoundsWithTwo = 2,      // a pair is founded only once place 2 has said that it remembers nothing
   kBooksReportsWhole = 4,  // a report that was recorded in part is asked for again
-  kResumesWhatItJoined = 8  // who has joined goes on with the leader's book
+  kResumesWhatItJoined = 8,  // who has joined goes on with the leader's book
+  kSyncsBeforeItJoins = 16,  // that it has renounced is on the disk before it asks to join
 };
 
 // A FIX store without the bytes: which order has which number. It is a file: it outlives the
@@ -164,6 +165,7 @@ class Place {
 
   // As PairKeeper.
   void begin();
+  void remember();
   void begin_again();
   bool begin_after_boot();
   bool ends_waiting_for_successor();

@@ -64,10 +64,17 @@ void Place::begin() {
     const wire::WitnessBlock* const block = told ? witness() : nullptr;
     process.rules.found(block != nullptr ? wire::Leadership::of_word(block->word)
                                          : wire::Leadership{});
-    process.memory.store(process.rules);
+    remember();
     if (told) around_.books_are_old = true;
   }
   begin_to_run();
+}
+
+void Place::remember() {
+  process_->memory.store(process_->rules);
+  if (!around_.keeps(Habit::kSyncsBeforeItJoins)) return;
+  process_->memory.sync();
+  note_synced_memory();
 }
 
 void Place::begin_again() {
@@ -83,7 +90,7 @@ void Place::begin_again() {
     if (const wire::WitnessBlock* const block = witness())
       found = wire::Leadership::of_word(block->word);
   process.rules.begin_again(found);
-  process.memory.store(process.rules);
+  remember();
   process.begun = true;
 }
 
@@ -94,12 +101,17 @@ bool Place::ends_waiting_for_successor() {
   const bool led = is_answered_by_other() && other_->leads();
   if (!led && around_.now() < process.successor_until_ns) return false;
   led ? process.rules.renounce() : process.rules.take_back();
-  process.memory.store(process.rules);
+  remember();
   return true;
 }
 
 // False: the witness is not there yet, or it takes a person's word.
 bool Place::begin_after_boot() {
+  if (is_answered_by_other() && other_->leads()) {
+    process_->rules.renounce();
+    remember();
+    return true;
+  }
   const wire::WitnessBlock* const block = witness();
   if (block == nullptr) return false;
   const auto word = wire::Leadership::of_word(block->word);
@@ -108,7 +120,7 @@ bool Place::begin_after_boot() {
     process_->rules.found(word);
     around_.books_are_old = true;
   }
-  process_->memory.store(process_->rules);
+  remember();
   return true;
 }
 
@@ -166,7 +178,7 @@ void Place::read_snapshot() {
     life_ = Life::kBegins;
     return;
   }
-  process.memory.store(process.rules);
+  remember();
   old_ = false;
   begin_to_run();
 }
