@@ -195,7 +195,7 @@ bool Pair::turn(std::uint64_t now_ns) noexcept {
   now_ns_ = now_ns;
   take_connections(now_ns);
   turn_witness();
-  hear_other();
+  hear_others();
   switch (before) {
     case Stage::kFollowing:
       turn_standby(now_ns);
@@ -215,17 +215,22 @@ bool Pair::turn(std::uint64_t now_ns) noexcept {
   return stage() != before;
 }
 
-// What the control thread has heard from the other one is of a moment ago: a witness may have
-// decided since.
-void Pair::hear_other() noexcept {
+// What the control thread has heard from the other one, or from a person, is of a moment ago: a
+// witness may have decided since.
+void Pair::hear_others() noexcept {
   const std::uint64_t leads = other_leads_.load(std::memory_order_relaxed);
-  if (leads == 0 && !gives_way_.load(std::memory_order_relaxed)) [[likely]]
+  // Acquire: pairs with the release in found().
+  const bool founds = founds_.load(std::memory_order_acquire);
+  if (leads == 0 && !founds && !gives_way_.load(std::memory_order_relaxed)) [[likely]]
     return;
   other_leads_.store(0, std::memory_order_relaxed);
+  founds_.store(false, std::memory_order_relaxed);
   const bool gives_way = gives_way_.exchange(false, std::memory_order_relaxed);
+  if (!waits_for_word()) return;
   const auto theirs = wire::Leadership::of_word(leads);
-  if (!waits_for_word() || !(gives_way || Succession::is_lost(rules_.word(), theirs))) return;
-  rules_.renounce();
+  if (gives_way || Succession::is_lost(rules_.word(), theirs)) return rules_.renounce();
+  const std::uint64_t over = found_over_.load(std::memory_order_relaxed);
+  if (founds) rules_.found(wire::Leadership::of_word(over));
 }
 
 // What has changed is written down before anything follows from it.
@@ -279,7 +284,7 @@ void Pair::take_connections(std::uint64_t now_ns) noexcept {
       witness_read_ = looks_again_ = false;
       answered_.reset();
       word_.attach(*taken->connection, extras[0]);
-    } else if (taken->tag == kStandby) {
+    } else if (taken->tag == kStandby || taken->tag == kNewcomer) {
       begin_streaming(*taken, now_ns);
     } else {
       drop(peer_);
@@ -404,9 +409,14 @@ void Pair::follow_takeover(bool connected, bool logged_on, std::uint64_t accepte
 }
 
 void Pair::begin_streaming(link::BareConnection& connection, std::uint64_t now_ns) noexcept {
-  if (stage() != Stage::kLeading || connection.connection->extras().size() < 2) {
+  // A newcomer does not say what has become of the standby before: the witness knows. It comes
+  // again.
+  const bool unsettled = connection.tag == kNewcomer && rules_.needs_confirmation();
+  if (stage() != Stage::kLeading || connection.connection->extras().size() < 2 || unsettled) {
     link::BareConnection* refused = &connection;
-    return drop(refused);
+    drop(refused);
+    if (unsettled && !rules_.blocked()) lose_standby();
+    return;
   }
   // Who joins has renounced, whatever it was.
   if (peer_ != nullptr || rules_.needs_confirmation()) {

@@ -120,8 +120,9 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   };
   // Tags of connections.
   static constexpr std::uint64_t kWitness = 1;
-  static constexpr std::uint64_t kStandby = 2;  // accepted: the other one's log
-  static constexpr std::uint64_t kLeader = 3;   // made by us, to the leader whose log is here
+  static constexpr std::uint64_t kStandby = 2;   // accepted: the other one's log
+  static constexpr std::uint64_t kLeader = 3;    // made by us, to the leader whose log is here
+  static constexpr std::uint64_t kNewcomer = 4;  // as kStandby, by one that has lost its memory
 
   // Control thread. rules: as found in the memory, or fresh. Throws rdma::SetupError.
   Pair(const PairOptions& options, const link::HeartbeatOptions& heartbeat, rdma::Device& device,
@@ -149,8 +150,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   std::uint64_t streams_from() const noexcept {
     return streams_from_.load(std::memory_order_acquire);
   }
-  // The other one has renounced, and asks to join. This one leads by the witness's word, or by this
-  // alone where none answers.
+  // The other one remembers what it was, has renounced, and asks to join. This one leads by the
+  // witness's word, or by this alone where none answers.
   void peer_renounced() noexcept { renounced_.store(true, std::memory_order_release); }
   // kTakingOver: takes back the former leader's right to WRITE into our log. The log's own fence,
   // which came first, is what the proof rests on; this is the device's word for it.
@@ -172,6 +173,13 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   // Both wait for a word, and this one is to give way: it renounces. Forgotten where a witness
   // decides meanwhile.
   void give_way() noexcept { gives_way_.store(true, std::memory_order_relaxed); }
+  // A person's word, where this one waits for a witness's: it leads, in a later epoch than `known`.
+  // Forgotten where a witness decides meanwhile.
+  void found(wire::Leadership known) noexcept {
+    found_over_.store(known.word(), std::memory_order_relaxed);
+    // Release: pairs with the acquire in hear_others(). Without it another epoch could be read.
+    founds_.store(true, std::memory_order_release);
+  }
   // kTakingOver: the gateway is as the journal says; the datapath leads from now on.
   void recovered() noexcept {
     times_.recovered_ns.set(static_cast<std::uint64_t>(clock::monotonic_ns()));
@@ -278,7 +286,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   void send_word(PairEntry kind, wire::Leadership word) noexcept;
   bool confirm() noexcept;
   void settle() noexcept;
-  void hear_other() noexcept;
+  void hear_others() noexcept;
   void take_connections(std::uint64_t now_ns) noexcept;
   void begin_streaming(link::BareConnection& connection, std::uint64_t now_ns) noexcept;
   void drop(link::BareConnection*& connection) noexcept;
@@ -375,6 +383,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   // Relaxed, both: nothing else goes with them, and each is held against the rules once more.
   std::atomic<std::uint64_t> other_leads_{0};  // the word by which it does; 0: nothing was said
   std::atomic<bool> gives_way_{false};
+  std::atomic<bool> founds_{false};
+  std::atomic<std::uint64_t> found_over_{0};
   std::atomic<bool> caught_up_{false};
   Counter shown_word_;
   Counter shown_blocked_;

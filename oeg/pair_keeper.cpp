@@ -32,14 +32,15 @@ constexpr std::int64_t kSecondTryNs = 50'000'000;  // of two
 // A set-up with certificates may take seconds where hosts are busy; whoever joins has nothing else
 // to do.
 constexpr std::uint32_t kConnectMs = 3000;
-// A leader that begins again asks the witness, and does not wait long for one that is gone.
-constexpr std::uint32_t kAskMs = 500;
 // Between two questions to the other one, while a word is waited for.
 constexpr std::int64_t kAskPeerNs = 500'000'000;
 // So long one that has handed over waits for its successor: a switch takes some 10 ms.
 constexpr std::int64_t kSuccessorNs = 1'000'000'000;
 constexpr std::int64_t kSnapshotNs = 5'000'000'000;
 constexpr std::chrono::milliseconds kSnapshotTry{5};
+// Until the datapath has heard a person's word: a turn or two, unless it does not run.
+constexpr std::int64_t kFoundNs = 1'000'000'000;
+constexpr std::chrono::milliseconds kFoundLook{1};
 // A takeover that takes longer waits for somebody else, not for a CPU.
 constexpr std::int64_t kTakeoverNs = 1'000'000'000;
 
@@ -79,6 +80,7 @@ PairKeeper::PairKeeper(const OegConfig& config, control::Runtime& runtime)
       runtime_(runtime),
       start_(config.pair),
       remembers_(start_.memory.load().has_value()),
+      questions_(config, runtime.device(), runtime.name(), remembers_),
       own_(config.journal.path, {config.session_options().store_path, config.exceptions_file}),
       snapshot_readers_(runtime.device()),
       question_(runtime.device(), nullptr) {}
@@ -120,6 +122,8 @@ void PairKeeper::look_for_pair() {
 void PairKeeper::remember() {
   start_.memory.store(start_.rules);
   start_.memory.sync();
+  remembers_ = true;
+  questions_.remembers();
 }
 
 void PairKeeper::begin_again() {
@@ -132,7 +136,8 @@ void PairKeeper::begin_again() {
   }
   std::optional<wire::Leadership> found;
   if (rules.role() == Succession::Role::kLeader)
-    if (const auto block = newest_word(false)) found = wire::Leadership::of_word(block->word);
+    if (const auto block = questions_.newest_word(false))
+      found = wire::Leadership::of_word(block->word);
   const std::uint32_t known = rules.word().epoch;
   rules.begin_again(found);
   remember();
@@ -149,7 +154,7 @@ void PairKeeper::begin_again() {
 void PairKeeper::wait_for_successor() {
   const std::int64_t until = clock::monotonic_ns() + kSuccessorNs;
   while (!runtime_.stop_wanted() && clock::monotonic_ns() < until) {
-    if (ask_who_leads().starts_with(wire::kLeadsInEpoch)) break;
+    if (questions_.who_leads().starts_with(wire::kLeadsInEpoch)) break;
     std::this_thread::sleep_for(kTryAgain);
   }
   if (runtime_.stop_wanted()) return;
@@ -165,14 +170,15 @@ void PairKeeper::wait_for_successor() {
 // The witness knows whether the other one has led since. To join is to renounce, so this one asks
 // the witness first, and does nothing before it has answered.
 void PairKeeper::begin_after_boot() {
-  log::info("the host was started since this oeg led: asks the witness at {}", witnesses());
+  log::info("the host was started since this oeg led: asks the witness at {}",
+            questions_.witnesses());
   while (!runtime_.stop_wanted()) {
     // The witness may have ended before it had saved the word by which the other one leads.
-    if (leads_by(ask_who_leads(), other_place())) {
+    if (leads_by(questions_.who_leads(), other_place())) {
       start_.rules.renounce();
       return remember();
     }
-    const auto block = newest_word(true);
+    const auto block = questions_.newest_word(true);
     const auto word = wire::Leadership::of_word(block ? block->word : 0);
     if (block && start_.rules.begin_after_boot(word, block->incarnation)) {
       remember();
@@ -193,7 +199,8 @@ bool PairKeeper::join() {
   auto log =
       std::make_unique<link::ReplicatedLog>(runtime_.device(), config_.pair.log_bytes, "oeg.log");
   const rdma::Grant grants[] = {log->grant(), runtime_.heartbeat().grant()};
-  const wire::Hello hello = own_hello(wire::Service::kStandby);
+  wire::Hello hello = questions_.hello(wire::Service::kStandby);
+  if (remembers_) hello.flags = wire::kRemembers;
   link::TableConnection leader =
       link::connect_tables(runtime_.device(), config_.pair.peer, link::bytes_of(hello), grants,
                            kConnectMs, std::string(wire::name(wire::Role::kOeg)));
@@ -212,7 +219,7 @@ bool PairKeeper::join() {
 }
 
 std::string PairKeeper::read_snapshot() {
-  const wire::Hello hello = own_hello(wire::Service::kSnapshot);
+  const wire::Hello hello = questions_.hello(wire::Service::kSnapshot);
   const std::int64_t deadline = clock::monotonic_ns() + kSnapshotNs;
   for (;;) {
     try {
@@ -275,8 +282,8 @@ bool PairKeeper::may_found() {
   if (remembers_) return false;
   try {
     bool nobody_has_led = true;
-    for (const std::string& endpoint : witness_endpoints()) {
-      const wire::WitnessBlock block = ask_witness(endpoint, kConnectMs);
+    for (const std::string& endpoint : questions_.witness_endpoints()) {
+      const wire::WitnessBlock block = questions_.witness(endpoint);
       nobody_has_led &= block.word == 0 && block.newcomer != 0;
       const std::uint32_t epoch = wire::Leadership::of_word(block.word).epoch;
       if (epoch > epoch_told_)
@@ -296,11 +303,7 @@ bool PairKeeper::may_found() {
 bool PairKeeper::is_told_to_lead() {
   const std::optional<std::uint32_t> over = founding_.asked();
   if (!over) return false;
-  KnownOfPair known{.place = config_.pair.place, .peer = ask_who_leads()};
-  if (const auto block = newest_word(false)) {
-    known.witness = true;
-    known.word = wire::Leadership::of_word(block->word);
-  }
+  const KnownOfPair known = questions_.ask_all();
   if (const std::string why = why_not_found(known, *over); !why.empty()) {
     log::warning("a person wants it to lead: {}", why);
     founding_.refuse(why);
@@ -313,35 +316,35 @@ bool PairKeeper::is_told_to_lead() {
   return true;
 }
 
-// Empty: the other one does not answer.
-std::string PairKeeper::ask_who_leads() {
-  wire::Hello hello = own_hello(wire::Service::kStandby);
-  hello.flags = wire::kAsksWhoLeads;
-  try {
-    (void)link::connect_tables(runtime_.device(), config_.pair.peer, link::bytes_of(hello), {},
-                               kConnectMs, std::string(wire::name(wire::Role::kOeg)));
-  } catch (const rdma::SetupError& error) {
-    const std::string_view answer = error.what();
-    for (const std::string_view known : {wire::kLeadsInEpoch, wire::kDoesNotLead})
-      if (const std::size_t at = answer.find(known); at != std::string_view::npos)
-        return std::string(answer.substr(at));
-  }
-  return {};
-}
-
 std::uint32_t PairKeeper::found(std::uint32_t over) {
   if (datapath_ == nullptr) return founding_.ask(over);
+  if (datapath_->pair()->waits_for_word()) return lead_by_hand(over);
   const std::string epoch = std::to_string(datapath_->pair()->word().epoch);
   throw Error(datapath_->leads() ? "it leads already, in epoch " + epoch
                                  : "it has joined the other oeg, which led in epoch " + epoch +
                                        "; `tickpath switch oeg` moves leadership");
 }
 
-wire::Hello PairKeeper::own_hello(wire::Service service) const {
-  wire::Hello hello =
-      wire::make_hello(wire::Role::kOeg, service, runtime_.name(), config_.pair.place);
-  hello.parameters[0] = config_.pair_id();
-  return hello;
+// This oeg runs, and waits for a word. The control thread waits here: while this oeg may not act it
+// has nothing else to do that is urgent.
+std::uint32_t PairKeeper::lead_by_hand(std::uint32_t over) {
+  const KnownOfPair known = questions_.ask_all();
+  if (const std::string why = why_not_found(known, over); !why.empty()) {
+    log::warning("a person wants it to lead: {}", why);
+    throw Error(why);
+  }
+  Pair& pair = *datapath_->pair();
+  pair.found(known.word);
+  datapath_->wake();
+  const auto leads = [&] {
+    const Pair::Stage stage = pair.stage();
+    return (stage == Pair::Stage::kTakingOver || stage == Pair::Stage::kLeading) && !pair.blocked();
+  };
+  const std::int64_t until = clock::monotonic_ns() + kFoundNs;
+  while (!leads() && clock::monotonic_ns() < until) std::this_thread::sleep_for(kFoundLook);
+  if (!leads()) throw Error("the witness has answered meanwhile: look again who leads");
+  log::warning("leads, in epoch {}: a person has said so", pair.word().epoch);
+  return pair.word().epoch;
 }
 
 // A stranger asks again and again. One line of the log is enough.
@@ -351,51 +354,6 @@ bool PairKeeper::keeps_out(rdma::ConnectionRequest& request, const wire::Hello& 
   if (std::exchange(stranger_, why) != why) log::warning("refused {}: {}", request.peer(), why);
   request.reject(why);
   return true;
-}
-
-std::vector<std::string> PairKeeper::witness_endpoints() const {
-  if (config_.pair.witness_standby.empty()) return {config_.pair.witness};
-  return {config_.pair.witness, config_.pair.witness_standby};
-}
-
-// What it holds. A newcomer at place 2 says that it is one. Throws Error: it does not answer.
-wire::WitnessBlock PairKeeper::ask_witness(const std::string& endpoint, std::uint32_t wait_ms) {
-  const wire::Hello hello = own_hello(wire::Service::kWitness);
-  const link::TableConnection witness =
-      link::connect_tables(runtime_.device(), endpoint, link::bytes_of(hello), {}, wait_ms,
-                           std::string(wire::name(wire::Role::kRisk)));
-  const auto extras = witness.connection->extras();
-  if (extras.empty()) throw Error("the witness has granted nothing");
-  const std::string bytes =
-      read_all(runtime_.device(), *witness.connection, extras[0], sizeof(wire::WitnessBlock));
-  wire::WitnessBlock block;
-  std::memcpy(&block, bytes.data(), sizeof(block));
-  if (config_.pair.place == 2 && !remembers_ && block.newcomer == 0)
-    say_newcomer(runtime_.device(), *witness.connection, extras[0]);
-  return block;
-}
-
-// The latest word of the witnesses that answer. of_all: nothing unless all answer and differ. Where
-// two hold the same word of a pair, each of the pair might ask another one.
-std::optional<wire::WitnessBlock> PairKeeper::newest_word(bool of_all) {
-  std::optional<wire::WitnessBlock> newest;
-  bool clear = true;
-  for (const std::string& endpoint : witness_endpoints()) {
-    try {
-      const wire::WitnessBlock block = ask_witness(endpoint, of_all ? kConnectMs : kAskMs);
-      clear &= !newest || block.word != newest->word || wire::Leadership::of_word(block.word).alone;
-      if (!newest || block.word > newest->word) newest = block;
-    } catch (const Error&) {
-      clear = false;
-    }
-  }
-  return of_all && !clear ? std::nullopt : newest;
-}
-
-std::string PairKeeper::witnesses() const {
-  return config_.pair.witness_standby.empty()
-             ? config_.pair.witness
-             : config_.pair.witness + " or " + config_.pair.witness_standby;
 }
 
 // ------------------------------------------------------------------------------------ afterwards
@@ -417,6 +375,9 @@ void PairKeeper::on_stage() {
   const Pair::Stage stage = datapath_->pair()->stage();
   if (stage == Pair::Stage::kTakingOver) {
     connect_();  // the venue takes the connection while this one recovers
+    // Before it acts on anything. After a loss of power it would not find that it has led, and ask
+    // to join: whoever waits for a word takes that for a renunciation.
+    start_.memory.sync();
     const FenceResult fence = datapath_->pair()->revoke_former();
     datapath_->take_over(complete_);
     log::warning("takes over, epoch {}: {} records, {} open orders, {} never sent; {}",
@@ -474,7 +435,7 @@ void PairKeeper::ask_peer() {
     if (question_.connecting()) return (void)question_.poll_connect();
     if (!waits || now < next_ask_ns_) return;
     next_ask_ns_ = now + kAskPeerNs;
-    wire::Hello hello = own_hello(wire::Service::kStandby);
+    wire::Hello hello = questions_.hello(wire::Service::kStandby);
     hello.flags = wire::kAsksOnly;
     question_.start_connect(config_.pair.peer, link::bytes_of(hello), {}, 0,
                             std::string(wire::name(wire::Role::kOeg)));
@@ -506,7 +467,7 @@ void PairKeeper::connect_witness() {
     next_witness_ns_ = now + (two ? kSecondTryNs : kWitnessTryNs);
     // In turn: which of two decides is found by asking.
     const bool second = two && std::exchange(second_witness_, !second_witness_);
-    const wire::Hello hello = own_hello(wire::Service::kWitness);
+    const wire::Hello hello = questions_.hello(wire::Service::kWitness);
     pair.connections().start_connect(second ? config_.pair.witness_standby : config_.pair.witness,
                                      link::bytes_of(hello), {}, Pair::kWitness,
                                      std::string(wire::name(wire::Role::kRisk)));
@@ -540,15 +501,22 @@ void PairKeeper::accept_standby(rdma::ConnectionRequest& request, const wire::He
   if (keeps_out(request, hello)) return;
   if ((hello.flags & wire::kAsksWhoLeads) != 0) return tell_who_leads(request);
   if ((hello.flags & wire::kAsksOnly) != 0) return answer_peer(request);
+  const bool remembers = (hello.flags & wire::kRemembers) != 0;
   if (!datapath_->leads()) {
     // Who asks to join has renounced.
-    if (pair.stage() != Pair::Stage::kTakingOver) pair.peer_renounced();
+    if (remembers && pair.stage() != Pair::Stage::kTakingOver) pair.peer_renounced();
+    if (!remembers && pair.waits_for_word() && !std::exchange(newcomer_told_, true))
+      log::warning(
+          "{} asks to join, has lost its memory, and may have led before that: this oeg waits for "
+          "the witness, or for a person's word (`tickpath pair found`)",
+          config_.pair.peer);
     datapath_->wake();
     return tell_who_leads(request);
   }
   const rdma::Grant grants[] = {runtime_.heartbeat().grant()};
-  const wire::Hello answer = own_hello(wire::Service::kStandby);
-  pair.connections().start_accept(request, link::bytes_of(answer), grants, Pair::kStandby,
+  const wire::Hello answer = questions_.hello(wire::Service::kStandby);
+  pair.connections().start_accept(request, link::bytes_of(answer), grants,
+                                  remembers ? Pair::kStandby : Pair::kNewcomer,
                                   [this](std::uint32_t, const rdma::SetupError* error) {
                                     if (error == nullptr) datapath_->wake();
                                   });
@@ -571,7 +539,7 @@ void PairKeeper::accept_snapshot(rdma::ConnectionRequest& request, const wire::H
   snapshot_until_ns_ = clock::monotonic_ns() + kSnapshotNs;
   if (!snapshot_->done()) return request.reject("its snapshot is being made");
   const rdma::Grant grants[] = {snapshot_->grant()};
-  const wire::Hello answer = own_hello(wire::Service::kSnapshot);
+  const wire::Hello answer = questions_.hello(wire::Service::kSnapshot);
   snapshot_readers_.start_accept(request, link::bytes_of(answer), grants, 0,
                                  [](std::uint32_t, const rdma::SetupError*) {});
 }
@@ -579,9 +547,10 @@ void PairKeeper::accept_snapshot(rdma::ConnectionRequest& request, const wire::H
 void PairKeeper::hand_over() {
   Pair& pair = *datapath_->pair();
   if (pair.stage() != Pair::Stage::kLeading) throw Error("it does not lead");
-  if (pair.blocked()) throw Error("it waits for the pair's witness at " + witnesses());
+  if (pair.blocked()) throw Error("it waits for the pair's witness at " + questions_.witnesses());
   if (!pair.has_standby() || pair.word().alone) throw Error("nobody stands by for it");
-  if (!pair.has_witness()) throw Error("the pair's witness at " + witnesses() + " is not there");
+  if (!pair.has_witness())
+    throw Error("the pair's witness at " + questions_.witnesses() + " is not there");
   log::info("hands over: its standby is to lead");
   pair.hand_over();
   datapath_->wake();

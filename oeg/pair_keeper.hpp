@@ -17,6 +17,7 @@
 #include "oeg/config.hpp"
 #include "oeg/datapath.hpp"
 #include "oeg/founding.hpp"
+#include "oeg/pair_questions.hpp"
 #include "oeg/pair_snapshot.hpp"
 #include "oeg/set_aside.hpp"
 
@@ -34,7 +35,8 @@ class PairKeeper {
   // witness where there is nobody to join, again and again. Throws Error, SystemError.
   void begin();
   // A person's word, by the thread that answers commands, which waits: while begin() finds nobody
-  // to join, this oeg leads. over: KnownOfPair. Returns the epoch. Throws Error: why not.
+  // to join, or a word is waited for later, this oeg leads. over: KnownOfPair. Returns the epoch.
+  // Throws Error: why not.
   std::uint32_t found(std::uint32_t over);
   PairStart& start() noexcept { return start_; }
 
@@ -45,7 +47,7 @@ class PairKeeper {
   void accept_standby(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void accept_snapshot(rdma::ConnectionRequest& request, const wire::Hello& hello);
   // Where they are, for people.
-  std::string witnesses() const;
+  std::string witnesses() const { return questions_.witnesses(); }
   // Empty: it leads, or could take over.
   std::string not_ready_reason() const;
   control::Json describe() const;
@@ -64,12 +66,8 @@ class PairKeeper {
   std::uint8_t other_place() const noexcept {
     return static_cast<std::uint8_t>(3 - config_.pair.place);
   }
-  wire::Hello own_hello(wire::Service service) const;
+  std::uint32_t lead_by_hand(std::uint32_t over);
   bool keeps_out(rdma::ConnectionRequest& request, const wire::Hello& hello);
-  std::string ask_who_leads();
-  std::vector<std::string> witness_endpoints() const;
-  wire::WitnessBlock ask_witness(const std::string& endpoint, std::uint32_t wait_ms);
-  std::optional<wire::WitnessBlock> newest_word(bool of_all);
   std::string read_snapshot();
   void install(const std::string& snapshot) const;
   void keep_own();
@@ -86,7 +84,9 @@ class PairKeeper {
   control::Runtime& runtime_;
   PairStart start_;
   bool remembers_;  // a leader, or that it has joined one
-  SetAside own_;    // what this one had before it joined
+  PairQuestions questions_;
+  bool newcomer_told_ = false;  // that one asks to join, to the log
+  SetAside own_;                // what this one had before it joined
   bool own_kept_ = false;
   std::uint32_t epoch_told_ = 0;  // of the witness, to the log
   std::string why_;               // nobody was joined; the last reason that was logged

@@ -269,10 +269,8 @@ void OegApplication::summarize(control::Summary& summary) {
 
 std::string PairKeeper::not_ready_reason() const {
   const Pair& pair = *datapath_->pair();
-  if (pair.stage() == Pair::Stage::kLeading) {
-    if (pair.blocked()) return "waits for the pair's witness at " + witnesses();
-    return {};
-  }
+  if (pair.blocked()) return "waits for the pair's witness at " + witnesses();
+  if (pair.stage() == Pair::Stage::kLeading) return {};
   if (pair.stage() == Pair::Stage::kFollowing && pair.stands_by()) return {};
   return "joins its pair";
 }

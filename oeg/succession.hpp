@@ -22,7 +22,8 @@
 // A second witness is no more than another such life, which may be there at the same time.
 //
 // Words: to renounce is to give up every right to ask for the word that one had; whoever joins has
-// renounced before. It is what settles a pair that has lost its witness.
+// renounced before. It is what settles a pair that has lost its witness. An oeg that has lost its
+// memory cannot say what it renounces: it may have led alone.
 #pragma once
 
 #include <algorithm>

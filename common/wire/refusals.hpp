@@ -26,5 +26,8 @@ inline constexpr std::string_view kDoesNotLead = "it does not lead";
 // Service::kStandby with this flag: an oeg that a person wants to lead asks who leads. The answer
 // is one of the two; nobody gives way to the question.
 inline constexpr std::uint8_t kAsksWhoLeads = 2;
+// Service::kStandby with this flag: an oeg that asks to join remembers what it was, and has
+// renounced that. One without has lost its memory, and may have led before.
+inline constexpr std::uint8_t kRemembers = 4;
 
 }  // namespace tickpath::wire

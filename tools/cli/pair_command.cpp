@@ -33,7 +33,7 @@ void refuse_beside_leader(const FoundArguments& arguments) {
     const Json status = try_status(arguments.run_dir, program.name);
     if (!status.is_object() || !status.contains("pair")) return;
     const Json& pair = status.at("pair");
-    if (pair.value("role", "") == "leader")
+    if (pair.value("role", "") == "leader" && !pair.value("blocked", false))
       throw Error(arguments.oeg + " leads already, in epoch " + pair.at("epoch").dump());
     return;
   }
@@ -60,8 +60,10 @@ void add_pair_command(CLI::App& app) {
   pair->require_subcommand(1);
   auto* command = pair->add_subcommand(
       "found",
-      "Let an oeg lead that waits for its pair: the other one is lost, or is yet to come. It is "
-      "refused where the other one leads or runs, and where no witness answers");
+      "Let an oeg lead that waits for its pair, or for a word that no witness gives it any more: "
+      "the "
+      "other one is lost, or is yet to come. It is refused where the other one leads or runs, and "
+      "where no witness answers");
   auto arguments = std::make_shared<FoundArguments>();
   command->add_option("oeg", arguments->oeg, "Instance name of the oeg that is to lead")
       ->required();

@@ -54,7 +54,8 @@ constexpr Mutant kMutants[] = {
     {"a pair is founded by one alone", 0, of(simulation::Habit::kFoundsWithTwo)},
     {"a torn report counts as booked", 0, of(simulation::Habit::kBooksReportsWhole)},
     {"who has joined begins anew", 0, of(simulation::Habit::kResumesWhatItJoined)},
-    {"who joins has not synced that it renounced", 0, of(simulation::Habit::kSyncsBeforeItJoins)},
+    {"a memory is synced now and then only", 0, of(simulation::Habit::kSyncsItsMemory)},
+    {"who joins without a memory has renounced", 0, of(simulation::Habit::kTrustsNoNewcomer)},
 };
 constexpr std::uint64_t kFailuresMax = 10;
 constexpr std::uint64_t kMutantSeeds = 40'000;  // at most, until it is found

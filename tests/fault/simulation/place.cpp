@@ -158,6 +158,8 @@ bool Place::has_memory() const {
   return process_ != nullptr && process_->memory.load().has_value();
 }
 
+bool Place::waits_for_word() const noexcept { return runs() && process_->pair->waits_for_word(); }
+
 // ------------------------------------------------------------------------------------ what it is
 
 bool Place::leads() const noexcept {

@@ -31,7 +31,8 @@ enum class Habit : std::uint32_t {
   kFoundsWithTwo = 2,      // a pair is founded only once place 2 has said that it remembers nothing
   kBooksReportsWhole = 4,  // a report that was recorded in part is asked for again
   kResumesWhatItJoined = 8,  // who has joined goes on with the leader's book
-  kSyncsBeforeItJoins = 16,  // that it has renounced is on the disk before it asks to join
+  kSyncsItsMemory = 16,      // what it was is on the disk before it joins, or acts as a new leader
+  kTrustsNoNewcomer = 32,    // who asks to join without a memory has not renounced
 };
 
 // A FIX store without the bytes: which order has which number. It is a file: it outlives the
@@ -119,6 +120,7 @@ class Place {
   std::uint32_t led_in() const noexcept { return led_in_; }  // the newest epoch that it led in
   const Store& store() const noexcept { return store_; }
   bool has_memory() const;
+  bool waits_for_word() const noexcept;
   bool may_be_old() const noexcept { return old_; }
 
  private:
@@ -166,6 +168,7 @@ class Place {
   // As PairKeeper.
   void begin();
   void remember();
+  void sync();
   void begin_again();
   bool begin_after_boot();
   bool ends_waiting_for_successor();
@@ -175,6 +178,7 @@ class Place {
   void begin_to_run();
   oeg::JournalOptions journal_options();
   void run();
+  void lead_by_hand();
   wire::WitnessBlock* witness() const noexcept;
   bool is_answered_by_other() const noexcept;
   bool accept_joiner(Place& joiner);

@@ -72,7 +72,11 @@ void Place::begin() {
 
 void Place::remember() {
   process_->memory.store(process_->rules);
-  if (!around_.keeps(Habit::kSyncsBeforeItJoins)) return;
+  sync();
+}
+
+void Place::sync() {
+  if (!around_.keeps(Habit::kSyncsItsMemory)) return;
   process_->memory.sync();
   note_synced_memory();
 }
@@ -149,8 +153,9 @@ void Place::try_to_join() {
 
 // As of the one that is asked.
 bool Place::accept_joiner(Place& joiner) {
+  const bool renounces = joiner.process_->remembers || !around_.keeps(Habit::kTrustsNoNewcomer);
   if (!leads()) {
-    if (pair()->stage() != Pair::Stage::kTakingOver) pair()->peer_renounced();
+    if (renounces && pair()->stage() != Pair::Stage::kTakingOver) pair()->peer_renounced();
     return false;
   }
   Process& theirs = *joiner.process_;
@@ -160,7 +165,7 @@ bool Place::accept_joiner(Place& joiner) {
   auto [to_leader, to_joiner] =
       around_.fabric.connect(joiner.id_, granted_by_joiner, id_, {&granted, 1});
   theirs.leader = std::move(to_leader);
-  pair()->connections().adopt(std::move(to_joiner), Pair::kStandby);
+  pair()->connections().adopt(std::move(to_joiner), renounces ? Pair::kStandby : Pair::kNewcomer);
   return true;
 }
 
@@ -235,6 +240,7 @@ oeg::JournalOptions Place::journal_options() {
 
 void Place::run() {
   Process& process = *process_;
+  if (process.pair->waits_for_word() && std::exchange(told_to_lead_, false)) lead_by_hand();
   if (std::exchange(process.stage_changed, false)) on_stage();
   if (process_.get() != &process || life_ != Life::kRuns) return;
   process.pair->collect();
@@ -244,6 +250,12 @@ void Place::run() {
   maintain_journal();
   connect_witness();
   ask_peer();
+}
+
+void Place::lead_by_hand() {
+  const wire::WitnessBlock* const block = witness();
+  pair()->found(block != nullptr ? wire::Leadership::of_word(block->word) : wire::Leadership{});
+  around_.books_are_old = true;
 }
 
 void Place::note_synced_memory() {
@@ -294,6 +306,7 @@ void Place::ask_peer() {
 void Place::on_stage() {
   Process& process = *process_;
   if (process.pair->stage() == Pair::Stage::kTakingOver) {
+    sync();
     (void)process.pair->revoke_former();
     process.journal->catch_up_to_lead();
     recover();

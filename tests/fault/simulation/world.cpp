@@ -373,10 +373,14 @@ void World::operate() {
     if (place->leads() || (place->runs() && place->pair()->stage() == Pair::Stage::kLeading &&
                            !place->pair()->blocked()))
       return;
-  const auto waits = [](Place& place) { return place.life() == Place::Life::kBegins; };
-  const bool first = waits(*places_[0]) &&
-                     (places_[0]->has_memory() || !waits(*places_[1]) || !places_[1]->has_memory());
-  Place& chosen = first ? *places_[0] : *places_[1];
+  const auto waits = [](Place& place) {
+    return place.life() == Place::Life::kBegins || place.waits_for_word();
+  };
+  // The one that knows more.
+  const auto knows = [&](Place& place) {
+    return waits(place) ? 1 + (place.has_memory() ? 1 : 0) + (place.waits_for_word() ? 1 : 0) : 0;
+  };
+  Place& chosen = knows(*places_[0]) >= knows(*places_[1]) ? *places_[0] : *places_[1];
   if (!waits(chosen)) return;
   tell("a person says that it leads: oeg", chosen.id());
   chosen.tell_to_lead();

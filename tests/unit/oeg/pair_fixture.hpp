@@ -174,7 +174,8 @@ class PairTest : public ::testing::Test {
     ASSERT_TRUE(turned_until([&] { return side.pair().has_witness(); }));
   }
 
-  void join(PairSide& leader, PairSide& joiner, bool spools = false) {
+  void join(PairSide& leader, PairSide& joiner, bool spools = false,
+            std::uint64_t tag = Pair::kStandby) {
     auto log = std::make_unique<link::ReplicatedLog>(*fabric_.device, joiner.options().log_bytes,
                                                      "oeg.log");
     const std::array grants{log->grant(), joiner.heartbeat().grant()};
@@ -186,7 +187,7 @@ class PairTest : public ::testing::Test {
     ASSERT_TRUE(turned_until([&] {
       if (const auto request = fabric_.listener->next())
         leader.pair().connections().start_accept(
-            *request, {}, {&heartbeat, 1}, Pair::kStandby,
+            *request, {}, {&heartbeat, 1}, tag,
             [&](std::uint32_t, const rdma::SetupError* error) { accepted = error == nullptr; });
       return accepted.has_value();
     }));

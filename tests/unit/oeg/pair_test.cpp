@@ -148,6 +148,37 @@ TEST_F(PairTest, AClaimThatTheWitnessesAnswerLeavesAsItWasWaitsForTheOtherOne) {
   EXPECT_GT(second_->pair().word().epoch, held.epoch + 1);
 }
 
+// Both the other one and the witness are lost.
+TEST_F(PairTest, WhoWaitsForAWordLeadsByAPersons) {
+  begin();
+  ASSERT_TRUE(pair_stands());
+  const std::uint32_t epoch = second_->pair().word().epoch;
+  second_->pair().found({epoch + 5, 1, false});
+  second_->turn();
+  EXPECT_EQ(second_->pair().word().epoch, epoch) << "its leader lives";
+  new_witness();
+  ASSERT_TRUE(turned_until([&] { return !second_->pair().has_witness(); }));
+  first_.reset();
+  ASSERT_TRUE(turned_until([&] { return second_->pair().waits_for_word(); }));
+  second_->pair().found({epoch + 5, 1, false});
+  ASSERT_TRUE(takes_over(*second_));
+  EXPECT_EQ(second_->pair().word(), (wire::Leadership{epoch + 6, 2, true}));
+}
+
+// The standby may have taken over, traded, and lost all memory of that.
+TEST_F(PairTest, ANewcomerIsNoSignThatTheStandbyBeforeHasRenounced) {
+  begin();
+  ASSERT_TRUE(pair_stands());
+  stopped_ = 2;
+  const Folder elsewhere;
+  PairSide newcomer(elsewhere, *fabric_.device, std::uint8_t{2}, false);
+  new_witness();
+  ASSERT_TRUE(turned_until([&] { return !first_->pair().has_witness(); }));
+  join(*first_, newcomer, false, Pair::kNewcomer);
+  ASSERT_TRUE(turned_until([&] { return first_->pair().blocked(); }));
+  EXPECT_FALSE(first_->pair().may_act());
+}
+
 // A process that was stopped has not waited. It may get to its witness in a moment.
 TEST_F(PairTest, AWordIsWaitedForInVainHalfASecondAfterThatBegan) {
   constexpr std::uint64_t kMs = 1'000'000;

@@ -516,14 +516,19 @@ class Model final : private WorldSearch<World, Hash> {
     visit(next, led ? "is led:" : "asks for its place again:", id);
   }
 
-  // Whoever asks has renounced, and says so by asking.
+  // To ask is to say that one has renounced. An oeg that has lost its memory cannot say that.
   void ask_to_join(const World& world, int id) {
     World next = world;
     Node& other = next.node(3 - id);
+    const bool knows = !world.node(id).newcomer || mutant_ == Mutant::kNewcomerRenounces;
     if (!leads(world, 3 - id)) {
-      if (other.rules.role() == Role::kOutsider) return;
+      if (other.rules.role() == Role::kOutsider || !knows) return;
       other.is_told = true;
       return visit(next, "is refused:", id);
+    }
+    if (other.rules.needs_confirmation() && !knows) {
+      miss_standby(next, 3 - id);
+      return visit(next, "comes anew:", id);
     }
     if (world.joins >= budget_.joins) return hide();
     ++next.joins;

@@ -51,6 +51,11 @@ TEST(SuccessionModel, AMemoryIsLost) {
       {.orders = 0, .logons = 0, .crashes = 1, .witness_lives = 2, .joins = 0, .losses = 1});
 }
 
+TEST(SuccessionModel, WhoHasLostItsMemoryJoins) {
+  expect_one_leader(
+      {.orders = 0, .logons = 0, .crashes = 1, .witness_lives = 2, .joins = 1, .losses = 1});
+}
+
 TEST(SuccessionModel, ACopyOfAMemoryIsPutBack) {
   expect_one_leader({.orders = 0, .logons = 0, .crashes = 1, .joins = 0, .copies = 1});
 }
@@ -148,6 +153,13 @@ TEST(SuccessionMutant, AFoundingBesideALeaderIsFound) {
       explore({.orders = 0, .logons = 0, .crashes = 1, .witness_lives = 2, .joins = 0, .losses = 1},
               Mutant::kFoundUnasked);
   EXPECT_NE(result.violation, "");
+}
+
+TEST(SuccessionMutant, ARenunciationByWhoHasLostItsMemoryIsFound) {
+  const Model::Result result =
+      explore({.orders = 1, .crashes = 1, .witness_lives = 2, .joins = 1, .losses = 1},
+              Mutant::kNewcomerRenounces);
+  EXPECT_THAT(result.violation, testing::HasSubstr("does not know an order"));
 }
 
 TEST(SuccessionMutant, AMemoryThatWasPutBackAndIsTrustedIsFound) {

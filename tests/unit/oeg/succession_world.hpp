@@ -17,18 +17,19 @@ using Role = Succession::Role;
 // One rule is broken at a time. The tests must find each.
 enum class Mutant : std::uint8_t {
   kNone,
-  kNoFence,          // the standby asks without having fenced its log
-  kLeadBeforeDrain,  // ... and without having read it to the end
-  kActUnconfirmed,   // the leader acts before its standby has confirmed
-  kWitnessNotAsked,  // a suspicious standby leads without the word
-  kLeaderNotAsking,  // a leader that misses its standby goes on without the word
-  kEpochNotChecked,  // any word that the witness holds is taken for the one expected
-  kMoveUntold,       // a new life of the witness decides before the standby knows
-  kFoundUnasked,     // a pair is founded where the witness holds no word, whoever remembers what
-  kMemoryTrusted,    // who begins again goes by its memory alone, also where that was put back
-  kFullLogWaits,     // a standby that takes nothing of a full log is waited for
-  kJoinerWaits,      // ... and a joiner
-  kHandedOverLeads,  // who is handed the place leads without asking for the word
+  kNoFence,            // the standby asks without having fenced its log
+  kLeadBeforeDrain,    // ... and without having read it to the end
+  kActUnconfirmed,     // the leader acts before its standby has confirmed
+  kWitnessNotAsked,    // a suspicious standby leads without the word
+  kLeaderNotAsking,    // a leader that misses its standby goes on without the word
+  kEpochNotChecked,    // any word that the witness holds is taken for the one expected
+  kMoveUntold,         // a new life of the witness decides before the standby knows
+  kFoundUnasked,       // a pair is founded where the witness holds no word, whoever remembers what
+  kMemoryTrusted,      // who begins again goes by its memory alone, also where that was put back
+  kFullLogWaits,       // a standby that takes nothing of a full log is waited for
+  kJoinerWaits,        // ... and a joiner
+  kNewcomerRenounces,  // who asks to join without a memory counts as having renounced
+  kHandedOverLeads,    // who is handed the place leads without asking for the word
 };
 
 inline constexpr int kEntriesMax = 8;
@@ -315,7 +316,7 @@ inline bool is_settled_by_none(const World& world, const Succession::Change& wan
   return word.leader == wanted.expected.leader && word.epoch < wanted.expected.epoch;
 }
 
-// It has no right to go on without a word, and no witness from first_life on gives it one.
+// The node has no right to go on without a word, and no witness from first_life on gives it one.
 inline bool waits_for_word(const World& world, int id, int first_life) {
   const Succession& rules = world.node(id).rules;
   if (!rules.blocked() && rules.role() != Role::kClaimant) return false;
