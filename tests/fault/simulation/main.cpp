@@ -1,10 +1,11 @@
-// The program pair_simulation: Pair, Succession, PairMemory and Journal on a fabric, clocks and
-// disks that it makes up, several hundred runs a second. A seed is a run: it always goes the same
-// way.
+// The program pair_simulation. Pair, Succession, PairMemory and Journal are real; fabric, clock and
+// disks are simulated. A run takes a few milliseconds. Each seed is one run, which always goes the
+// same way.
 //
 //   pair_simulation --seeds 100000 --from 1     # many; ends with the tenth that does not hold
 //   pair_simulation --from 4711 --tell          # one, with what happens in it
 //   pair_simulation --mutants                   # rules broken on purpose: each must be found
+//   pair_simulation --mutant 4                  # the fourth of them
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
@@ -30,6 +31,7 @@ struct Options {
   std::uint64_t seeds = 1;
   bool tells = false;
   bool mutants = false;
+  std::size_t mutant = 0;  // from 1; 0: all
 };
 
 struct Mutant {
@@ -130,23 +132,30 @@ int run_seeds(const Options& options) {
   return totals.failed == 0 ? 0 : 1;
 }
 
+// The first seed that finds it; none: nothing does.
+std::optional<std::uint64_t> find(Runs& runs, const Mutant& mutant, std::uint64_t from) {
+  for (std::uint64_t seed = from; seed != from + kMutantSeeds; ++seed) {
+    const simulation::Outcome outcome = runs.run(seed, &mutant, false);
+    // A seed that fails by itself proves nothing.
+    if (outcome.problem.empty() || !runs.run(seed, nullptr, false).problem.empty()) continue;
+    std::printf("%-45s seed %" PRIu64 ", round %u: %s\n", mutant.name, seed, outcome.round,
+                outcome.problem.c_str());
+    return seed;
+  }
+  std::printf("%-45s is not found\n", mutant.name);
+  return std::nullopt;
+}
+
 int run_mutants(const Options& options) {
   Runs runs;
-  int missed = 0;
+  bool all_found = true;
   for (const Mutant& mutant : kMutants) {
-    bool found = false;
-    for (std::uint64_t seed = options.from; seed != options.from + kMutantSeeds && !found; ++seed) {
-      const simulation::Outcome outcome = runs.run(seed, &mutant, false);
-      // A seed that fails by itself proves nothing.
-      found = !outcome.problem.empty() && runs.run(seed, nullptr, false).problem.empty();
-      if (found)
-        std::printf("%-45s seed %" PRIu64 ", round %u: %s\n", mutant.name, seed, outcome.round,
-                    outcome.problem.c_str());
-    }
-    if (!found) std::printf("%-45s is not found\n", mutant.name);
-    missed += found ? 0 : 1;
+    const auto number = static_cast<std::size_t>(&mutant - kMutants) + 1;
+    if (options.mutant != 0 && options.mutant != number) continue;
+    all_found &= find(runs, mutant, options.from).has_value();
+    std::fflush(stdout);
   }
-  return missed == 0 ? 0 : 1;
+  return all_found ? 0 : 1;
 }
 
 std::optional<Options> parse(int count, char** words) {
@@ -158,6 +167,8 @@ std::optional<Options> parse(int count, char** words) {
       options.tells = true;
     else if (word == "--mutants")
       options.mutants = true;
+    else if (word == "--mutant" && has_number)
+      options.mutants = (options.mutant = std::strtoull(words[++at], nullptr, 10)) != 0;
     else if (word == "--seeds" && has_number)
       options.seeds = std::strtoull(words[++at], nullptr, 10);
     else if (word == "--from" && has_number)
@@ -184,7 +195,9 @@ int main(int count, char** words) {
   mallopt(M_TRIM_THRESHOLD, 1 << 28);
   const auto options = tickpath::parse(count, words);
   if (!options) {
-    std::fprintf(stderr, "usage: pair_simulation [--seeds N] [--from K] [--tell] [--mutants]\n");
+    std::fprintf(stderr,
+                 "usage: pair_simulation [--seeds N] [--from K] [--tell] [--mutants] "
+                 "[--mutant N]\n");
     return 2;
   }
   return options->mutants ? tickpath::run_mutants(*options) : tickpath::run_seeds(*options);

@@ -25,6 +25,9 @@ constexpr std::uint64_t kPersonNs = 2'000 * kMs;
 // A leader whose log is full gets rid of its standby in confirm_max, or sees a full journal.
 constexpr std::uint64_t kWithoutRoomNs = 400 * kMs;
 constexpr std::uint64_t kOrdersAfter = 3;
+// One run in so many has a standby that lives and takes nothing for longer than that.
+constexpr std::uint64_t kStarves = 8;
+constexpr std::uint64_t kStarvesNs = kWithoutRoomNs + 200 * kMs;
 
 std::string in_words(wire::Leadership word) {
   return "{" + std::to_string(word.epoch) + ", " + std::to_string(word.leader) +
@@ -40,6 +43,7 @@ Delays of_a_busy_network() { return {.most_ns = 150'000, .spike_ns = 8 * kMs, .s
 World::World(std::uint64_t seed, const std::string& folder, log::HotLog& hot_log,
              std::uint32_t broken_habits, bool tells)
     : tells_(tells),
+      starves_(seed % kStarves == 0),
       random_(seed * 2 + 1),
       fabric_(random_, time_, quick(), random_.one_in(2)),
       venue_(random_),
@@ -145,6 +149,7 @@ Outcome World::run() {
   const bool from_the_start = faults_.ends && random_.one_in(4);
   if (!from_the_start && !settle_at_first()) problem("the pair never began");
   trade();
+  if (starves_ && fault_mille_ != 0) starve();
   tell("the faults stop");
   heal();
   if (outcome_.problem.empty() && !settles()) problem("it does not settle once the faults stop");
@@ -169,6 +174,20 @@ void World::trade() {
                                                                         : random_.below(3);
     round(step, ordered_ < kOrdersMax ? orders : 0, random_.one_in(2));
   }
+}
+
+// As many orders as there is room for, and a standby whose heart beats: it takes none of them.
+void World::starve() {
+  const auto standby = std::find_if(places_.begin(), places_.end(), [](const auto& place) {
+    return place->runs() && place->pair()->stands_by();
+  });
+  if (standby == places_.end()) return;
+  (*standby)->stuck = true;
+  tell("takes nothing for long: oeg", (*standby)->id());
+  const std::uint64_t until = time_.now_ns() + kStarvesNs;
+  goes_on_ns_[static_cast<std::size_t>((*standby)->id() - 1)] = until;
+  while (time_.now_ns() < until && outcome_.problem.empty())
+    round(4 * kMs, ordered_ < kOrdersMax ? 40 : 0, true);
 }
 
 bool World::settle_at_first() {

@@ -63,6 +63,7 @@ class World {
   void heal();
   bool settles();
   void trade();
+  void starve();
   void round(std::uint64_t step_ns, std::uint64_t orders, bool trades);
   void act(Place& place, bool ticks);
   void watch();
@@ -83,6 +84,7 @@ class World {
   void tell_change(std::string& told, const std::string& now);
 
   const bool tells_;
+  const bool starves_;
   std::array<std::string, 3> told_;  // of the two places and the witness, last
   clock::VirtualTime time_;
   Random random_;
