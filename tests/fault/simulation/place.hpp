@@ -1,7 +1,7 @@
-// One of the pair: a host with its disk, and the process on it, which has the real Pair,
-// Succession, PairMemory and Journal. Their surroundings in oeg are here in a few lines each: the
-// control thread (oeg/pair_keeper.cpp), and a gateway that buys, books what the venue reports, and
-// recovers as oeg/recovery.cpp does.
+// One of the pair: a host with its disk, and the process on it. The process has the real Pair,
+// Succession, PairMemory and Journal. What surrounds them in oeg is here in a few lines each. The
+// control thread does what oeg/pair_keeper.cpp does. The gateway buys, books what the venue
+// reports, and recovers as oeg/recovery.cpp does.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
-// One run of the simulation: two places, their witness, a venue and a source of orders, with faults
-// from a seed. What must hold is looked at in each round. Once the faults have stopped, one leads
-// within a bound, the other one stands by, orders are accepted, and the accounts agree.
+// One run of the simulation: two places, their witness, a venue and a source of orders. The faults
+// come from a seed. Each round checks what must always hold. Once the faults have stopped, one
+// place leads within a bound, and the other one stands by. Then orders are accepted, and the
+// accounts agree.
 #pragma once
 
 #include <array>

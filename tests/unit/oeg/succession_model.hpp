@@ -153,7 +153,7 @@ class Model final : private WorldSearch<World, Hash> {
     return next;
   }
 
-  // Two places without a memory begin: place 2 tells the witness, then place 1 founds the pair.
+  // Neither place has a memory. Place 2 says so to the witness, then place 1 founds the pair.
   void begin_anew(const World& world, int id) {
     const Node& node = world.node(id);
     if (!node.newcomer || node.rules.role() != Role::kOutsider || node.joining != Joining::kNo)
