@@ -62,6 +62,8 @@ struct Surroundings {
   std::uint32_t broken_habits = 0;
   bool power_may_fail = false;
   bool peers_see_each_other = true;
+  // The strategy numbers its orders, so that no two are alike, whatever becomes of an oeg.
+  std::uint32_t orders_made = 0;
   // The witness.
   bool witness_up = true;
   bool witness_seen[3] = {true, true, true};  // by place
@@ -153,7 +155,6 @@ class Place {
     std::shared_ptr<Line> line;
     std::uint64_t next_connect_ns = 0;
     std::vector<Message> stored;  // and not sent yet
-    std::uint32_t counter = 0;
   };
   struct Disk {
     std::vector<std::pair<std::string, std::string>> files;

@@ -197,7 +197,7 @@ bool Place::order() {
   if (!pair.may_trade() || !pair.has_room()) return false;
   oeg::JournalRecord record{};
   record.event.order_id = record.event.trace_id =
-      wire::OrderId::make(kStrategy, static_cast<std::uint16_t>(led_in_), ++process_->counter);
+      wire::OrderId::make(kStrategy, static_cast<std::uint16_t>(led_in_), ++around_.orders_made);
   record.event.instrument_id = kInstrument;
   record.event.shares = record.order_shares = Venue::kShares;
   record.event.price = record.limit_price = 1'000'000;
