@@ -173,8 +173,10 @@ void PairKeeper::begin_after_boot() {
   log::info("the host was started since this oeg led: asks the witness at {}",
             questions_.witnesses());
   while (!runtime_.stop_wanted()) {
-    // The witness may have ended before it had saved the word by which the other one leads.
-    if (leads_by(questions_.who_leads(), other_place())) {
+    // The witness may have ended before it had saved the word by which the other one leads. An
+    // earlier leader may not know yet that this oeg has led since.
+    const auto theirs = leads_by(questions_.who_leads(), other_place());
+    if (theirs && Succession::is_lost(start_.rules.word(), *theirs)) {
       start_.rules.renounce();
       return remember();
     }

@@ -190,6 +190,7 @@ class Place {
   void maintain_journal();
   void connect_witness();
   void ask_peer();
+  wire::Leadership leads_by() const noexcept;
   void on_stage();
   void start_anew();
 

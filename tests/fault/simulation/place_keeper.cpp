@@ -111,7 +111,8 @@ bool Place::ends_waiting_for_successor() {
 
 // False: the witness is not there yet, or it takes a person's word.
 bool Place::begin_after_boot() {
-  if (is_answered_by_other() && other_->leads()) {
+  if (is_answered_by_other() && other_->leads() &&
+      oeg::Succession::is_lost(process_->rules.word(), other_->leads_by())) {
     process_->rules.renounce();
     remember();
     return true;
@@ -297,10 +298,15 @@ void Place::ask_peer() {
   if (!is_answered_by_other()) return;
   Pair& theirs = *other_->pair();
   if (other_->leads())
-    (void)process.pair->other_leads(
-        {theirs.word().epoch, static_cast<std::uint8_t>(other_->id_), !theirs.has_standby()});
+    (void)process.pair->other_leads(other_->leads_by());
   else if (other_->id_ == 2 && theirs.waits_in_vain(now))
     theirs.give_way();
+}
+
+// What it answers where it leads.
+wire::Leadership Place::leads_by() const noexcept {
+  const Pair& pair = *process_->pair;
+  return {pair.word().epoch, static_cast<std::uint8_t>(id_), !pair.has_standby()};
 }
 
 void Place::on_stage() {

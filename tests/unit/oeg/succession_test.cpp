@@ -203,6 +203,7 @@ TEST(Succession, WhoWaitsForAWordHasLostItToWhoLeadsInALaterEpoch) {
   EXPECT_TRUE(Succession::is_lost({3, 1, false}, {4, 2, true}));
   EXPECT_FALSE(Succession::is_lost({3, 2, false}, {3, 1, true})) << "it was handed the place";
   EXPECT_FALSE(Succession::is_lost({3, 2, true}, {2, 1, true}));
+  EXPECT_FALSE(Succession::is_lost({4, 2, true}, {3, 1, false})) << "it does not know yet";
 }
 
 // The standby has read the offer {3, 1, pair}; its leader has not heard of that, and trades alone.
