@@ -4,7 +4,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 case " $* " in
-  *" --help "* | *" -h "* | *" --no-build "*) ;;
+  *" --help "* | *" -h "* | *" --no-build "* | *" --dry-run "*) ;;
   *)
     "$root/tests/support/install.sh" build tests
     (cd "$root" && cmake --preset ci -DTICKPATH_TESTS=ON >/dev/null && cmake --build --preset ci --target all)

@@ -32,6 +32,7 @@ from pipeline_sets import SMALL, on_fabric, on_network, orders_sent, small  # no
 from report import Failed  # noqa: E402
 
 INFINIBAND = pathlib.Path(os.environ.get("TICKPATH_SYS_INFINIBAND", "/sys/class/infiniband"))
+NETWORK = pathlib.Path(os.environ.get("TICKPATH_SYS_NET", "/sys/class/net"))
 NOTHING_TO_TRY = 77
 UC_PORT = 18520
 # What the adapter and its network say of themselves, for whoever reads the file; doctor judges it.
@@ -50,6 +51,7 @@ def arguments(words=None):
                         help=f"these steps: {' '.join(step.__name__ for step in STEPS)}")
     parser.add_argument("--output", type=pathlib.Path, help="the file (default: hardware-DATE.json here)")
     parser.add_argument("--no-build", action="store_true", help="everything is built")
+    parser.add_argument("--dry-run", action="store_true", help="say which port and commands it would be, and run nothing")
     parser.add_argument("--emulated", action="store_true",
                         help="the adapter is emulated (rxe in a virtual machine): fewer messages, more patience")
     return parser.parse_args(words)
@@ -69,6 +71,24 @@ def slot_of(device):
     return found[1] if found else ""
 
 
+def interfaces_of(gids):
+    """Interfaces of a port: those that its GIDs name (RoCE), and those whose hardware address a GID has (IPoIB's ends
+    with it, behind four bytes; iWARP's GID begins with it)."""
+    named = [gid["interface"] for gid in gids if gid["interface"]]
+    for net in sorted(NETWORK.glob("*")):
+        hardware = read(net / "address").replace(":", "")
+        whole = [gid["gid"].replace(":", "") for gid in gids]
+        if (len(hardware) == 40 and hardware[8:] in whole) or (
+                len(hardware) == 12 and any(gid.startswith(hardware) and not gid[12:].strip("0") for gid in whole)):
+            named.append(net.name)
+    return list(dict.fromkeys(named))
+
+
+def ipv4_of(interface):
+    shown = subprocess.run(["ip", "-j", "-4", "addr", "show", "dev", interface], capture_output=True, text=True, check=False)
+    return [info["local"] for each in json.loads(shown.stdout or "[]") for info in each.get("addr_info", [])]
+
+
 def port_of(device, port):
     gids = []
     for entry in sorted((port / "gids").glob("*"), key=lambda each: int(each.name)):
@@ -76,7 +96,9 @@ def port_of(device, port):
             attributes = port / "gid_attrs"
             gids.append({"index": int(entry.name), "gid": gid, "type": read(attributes / "types" / entry.name),
                          "interface": read(attributes / "ndevs" / entry.name)})
-    return {"device": device.name, "port": int(port.name), "state": read(port / "state"),
+    interfaces = interfaces_of(gids)
+    return {"device": device.name, "port": int(port.name), "state": read(port / "state"), "interfaces": interfaces,
+            "addresses": [address for interface in interfaces for address in ipv4_of(interface)],
             "link_layer": read(port / "link_layer"), "rate": read(port / "rate"), "gids": gids,
             "firmware": read(device / "fw_ver"), "board": read(device / "board_id"),
             "vendor": read(device / "device/vendor"), "device_id": read(device / "device/device"),
@@ -88,24 +110,13 @@ def ports():
 
 
 def address_of(found):
-    """An IPv4 address of the first active port's interface."""
-    for port in found:
-        if "ACTIVE" not in port["state"]:
-            continue
-        for interface in dict.fromkeys(gid["interface"] for gid in port["gids"] if gid["interface"]):
-            shown = subprocess.run(["ip", "-j", "-4", "addr", "show", "dev", interface], capture_output=True, text=True,
-                                   check=False)
-            for each in json.loads(shown.stdout or "[]"):
-                for info in each.get("addr_info", []):
-                    return info["local"]
-    return None
+    """An IPv4 address of the first active port that has one."""
+    return next((address for port in found if "ACTIVE" in port["state"] for address in port["addresses"]), None)
 
 
 def device_at(found, address):
-    """The device whose GID has this IPv4 address, else the first that is active (an iWARP GID has none)."""
-    numbers = [int(part) for part in address.split(".")] if re.fullmatch(r"[0-9.]+", address) else []
-    gid = "0000:0000:0000:0000:0000:ffff:%02x%02x:%02x%02x" % tuple(numbers) if len(numbers) == 4 else ""
-    having = [port["device"] for port in found if any(each["gid"] == gid for each in port["gids"])]
+    """The device whose port has this address, else the first that is active."""
+    having = [port["device"] for port in found if address in port["addresses"]]
     return (having + [port["device"] for port in found if "ACTIVE" in port["state"]] + [""])[0]
 
 
@@ -126,13 +137,14 @@ class Trial:
         self.bin, self.tests = self.build / "bin", self.build / "tests"
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tickpath_hardware_"))
         self.report = {"when": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-                       "tickpath": self.run([self.bin / "tickpath", "--version"])[1].strip(),
+                       "tickpath": "" if options.dry_run else self.run([self.bin / "tickpath", "--version"])[1].strip(),
                        "system": f"{platform.system()} {platform.release()}", "cpu": cpu_model(),
                        "cpus": os.cpu_count(), "address": address, "peer": options.peer,
                        "emulated": options.emulated, "ports": found, "steps": []}
 
     def environment(self):
-        env = {**os.environ, "TICKPATH_PROVIDER": "verbs", "TICKPATH_VERBS_ADDRESS": self.address,
+        # By its address every test opens the device and port that have it, however many there are.
+        env = {**os.environ, "TICKPATH_PROVIDER": "verbs", "TICKPATH_VERBS_ADDRESS": self.address, "TICKPATH_DEVICE": self.address,
                "TICKPATH_BIN": str(self.bin), "TICKPATH_SOURCE": str(TREE)}
         if self.options.emulated:
             env.setdefault("TICKPATH_TIME_SCALE", "5")
@@ -140,6 +152,9 @@ class Trial:
 
     def run(self, command, limit=300, more=None):
         """(exit status, output with errors). Nothing of it is left behind. Failed: it did not end."""
+        if self.options.dry_run:
+            print("   " + " ".join(str(word) for word in command))
+            return 0, ""
         with tempfile.TemporaryFile("w+", errors="replace") as output:
             process = subprocess.Popen([str(word) for word in command], cwd=self.folder, env={**self.environment(), **(more or {})},
                                        stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
@@ -170,11 +185,17 @@ class Trial:
             entry["result"] = function(self)
             entry["passed"] = True
         except Failed as error:
+            if self.options.dry_run:
+                return
             entry["why"] = str(error)
             print("   " + str(error).replace("\n", "\n   "))
         except (OSError, ValueError, KeyError) as error:  # of a tool that is not there, an output that is another
+            if self.options.dry_run:
+                return
             entry["why"] = f"{type(error).__name__}: {error}"
             print("   " + entry["why"])
+        if self.options.dry_run:
+            return
         entry["seconds"] = round(time.monotonic() - began, 1)
         print(f"   {'passed' if entry['passed'] else 'FAILED'} ({entry['seconds']:.0f} s)", flush=True)
 
@@ -207,7 +228,7 @@ def network(trial):
     told = {}
     for port in trial.report["ports"]:
         names = {"device": port["device"], "slot": port["slot"],
-                 "interface": next((gid["interface"] for gid in port["gids"] if gid["interface"]), "")}
+                 "interface": next(iter(port["interfaces"]), "")}
         for line in ASKED:
             words = line.split()
             if not all(names[key] for key in names if "{" + key + "}" in line) or not shutil.which(words[0]):
@@ -243,7 +264,7 @@ def patterns(trial):
 
 
 def perf(trial, tool, sizes, iterations):
-    command = [trial.bin / "tickpath", tool, "--provider", "verbs", "--json", "--size", ",".join(map(str, sizes))]
+    command = [trial.bin / "tickpath", tool, "--provider", "verbs", "--device", trial.address, "--json", "--size", ",".join(map(str, sizes))]
     if trial.options.peer:
         command += ["--endpoint", f"{trial.options.peer}:{PERF_PORT}", "--security", "none"]
     else:
@@ -316,7 +337,7 @@ def pipeline(trial):
     trial.must([trial.bin / "tickpath", "generate", recording, "--messages", str(messages), "--symbols", "10", "--seed", "1",
                 "--duration", str(seconds)])
     places = {"mdh": f"{trial.address}:18501", "oeg": f"{trial.address}:18502"}
-    settings = [f"sim:replay.file={recording}", *on_network(places), *on_fabric(SMALL, "verbs", "")]
+    settings = [f"sim:replay.file={recording}", *on_network(places), *on_fabric(SMALL, "verbs", trial.address)]
     if emulated:
         settings = small(SMALL) + settings
     words = [word for each in settings for word in ("--set", each)]
@@ -345,7 +366,7 @@ def serve(trial):
     """Until Ctrl-C, or until one of the two ends."""
     servers = [subprocess.Popen(command, env=trial.environment()) for command in (
         [sys.executable, str(TREE / "tests/soft_roce/guest/peer_runner.py"), str(RUNNER_PORT), str(trial.tests / "conformance_peer")],
-        [str(trial.bin / "tickpath"), "lat", "--provider", "verbs", "--server", "--forever", "--security", "none",
+        [str(trial.bin / "tickpath"), "lat", "--provider", "verbs", "--device", trial.address, "--server", "--forever", "--security", "none",
          "--endpoint", f"{trial.address}:{PERF_PORT}"],
         [str(trial.build / "bench/uc_write"), "--listen", str(UC_PORT), "--forever", "--device", trial.device])]
     print(f"serving at {trial.address}: there, tests/hardware.sh --peer {trial.address}", flush=True)
@@ -374,10 +395,11 @@ def main():
         return NOTHING_TO_TRY
     missing = [name for name in ("tests/conformance_fabric", "tests/unit_link", "bin/tickpath", "bench/uc_write",
                             "bench/device_paths") if not (TREE / "build/release" / name).exists()]
-    if missing:
+    if missing and not options.dry_run:
         print(f"hardware: not built: {', '.join(missing)}; run it without --no-build", file=sys.stderr)
         return 2
     trial = Trial(options, found, address)
+    print(f"trying {trial.device} at {address}", flush=True)
     try:
         if options.serve:
             return serve(trial)
@@ -386,6 +408,8 @@ def main():
                 trial.step(step)
     finally:
         shutil.rmtree(trial.folder, ignore_errors=True)
+    if options.dry_run:
+        return 0
     output = options.output or pathlib.Path(f"hardware-{datetime.date.today()}.json")
     output.write_text(json.dumps(trial.report, indent=1) + "\n")
     failed = [entry["step"] for entry in trial.report["steps"] if not entry["passed"]]

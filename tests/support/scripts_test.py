@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The scripts that a user meets first: what they say where they cannot go on."""
+import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -202,15 +204,59 @@ class Hardware(unittest.TestCase):
         self.assertIn("no active port with an IPv4 address (mlx5_0 port 1: 1: DOWN)", done.stderr)
 
     def test_the_device_is_that_of_the_address(self):
-        def port(device, state, gid):
-            return {"device": device, "state": state, "gids": [{"gid": gid}]}
-        found = [port("mlx5_0", "1: DOWN", "fe80:0000:0000:0000:0000:0000:0000:0001"),
-                 port("irdma0", "4: ACTIVE", "b496:91a5:c8d8:0000:0000:0000:0000:0000"),
-                 port("mlx5_1", "4: ACTIVE", "0000:0000:0000:0000:0000:ffff:0a4d:0001")]
+        def port(device, state, *addresses):
+            return {"device": device, "state": state, "addresses": addresses}
+        found = [port("mlx5_0", "1: DOWN"), port("irdma0", "4: ACTIVE"), port("mlx5_1", "4: ACTIVE", "10.77.0.1")]
         self.assertEqual(hardware.device_at(found, "10.77.0.1"), "mlx5_1")
         self.assertEqual(hardware.device_at(found, "10.77.0.2"), "irdma0")
-        self.assertEqual(hardware.device_at(found, "fe80::1"), "irdma0")
         self.assertEqual(hardware.device_at([], "10.77.0.1"), "")
+
+    def dry_run(self, folder, ports, networks, addresses):
+        """ports: {device: {port: (state, {index: (gid, interface)})}}; networks: {interface: hardware address}."""
+        root = pathlib.Path(folder)
+
+        def put(path, text):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text + "\n")
+        for device, its in ports.items():
+            for number, (state, gids) in its.items():
+                port = root / "infiniband" / device / "ports" / str(number)
+                put(port / "state", state)
+                for index, (gid, interface) in gids.items():
+                    put(port / "gids" / str(index), gid)
+                    if interface:
+                        put(port / "gid_attrs/ndevs" / str(index), interface)
+        for interface, address in networks.items():
+            put(root / "net" / interface / "address", address)
+        for interface, address in addresses.items():
+            put(root / "ip" / interface, json.dumps([{"addr_info": [{"local": address}]}]))
+        put(root / "bin/ip", f"#!/bin/sh\nexec cat {root}/ip/$6 2>&-")
+        (root / "bin/ip").chmod(0o755)
+        return run("tests/hardware.sh", "--dry-run", PATH=f"{root}/bin:{os.environ['PATH']}",
+                   TICKPATH_SYS_INFINIBAND=str(root / "infiniband"), TICKPATH_SYS_NET=str(root / "net"))
+
+    def test_each_step_names_the_device_that_has_the_address(self):
+        gids = {0: ("fe80:0000:0000:0000:0000:0000:0000:0001", "eth1")}
+        for ports, device in (({"mlx5_0": {1: ("4: ACTIVE", {})}, "mlx5_1": {1: ("4: ACTIVE", gids)}}, "mlx5_1"),
+                              ({"mlx4_0": {1: ("4: ACTIVE", {}), 2: ("4: ACTIVE", gids)}}, "mlx4_0")):
+            with tempfile.TemporaryDirectory() as folder:
+                done = self.dry_run(folder, ports, {}, {"eth1": "10.0.1.1"})
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertIn(f"trying {device} at 10.0.1.1", done.stdout)
+            for command in re.findall(r"^   (.* --provider verbs .*|.*tickpath (?:lat|bw|up) .*)$", done.stdout, re.M):
+                if "table.sh" not in command:
+                    self.assertIn("10.0.1.1", command)
+                    self.assertTrue("--device 10.0.1.1" in command or "fabric.device=10.0.1.1" in command, command)
+
+    def test_an_infiniband_port_is_tried_at_its_ipoib_address(self):
+        guid = "fe80:0000:0000:0000:0002:c903:0000:0001"
+        hardware_address = "80:00:00:48:fe:80:00:00:00:00:00:00:00:02:c9:03:00:00:00:01"
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.dry_run(folder, {"mlx5_0": {1: ("4: ACTIVE", {0: (guid, "")})}},
+                                {"eth0": "02:00:00:00:00:01", "ib0": hardware_address},
+                                {"eth0": "192.168.0.1", "ib0": "10.0.0.1"})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("trying mlx5_0 at 10.0.0.1", done.stdout)
 
     def test_a_device_without_a_pci_slot_is_software(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -77,13 +77,32 @@ std::vector<Gid> gids_of(const Machine& machine, const Port& port) {
 
 // As the verbs provider ranks them (verbs_choice.cpp): RoCE v2, IPv4 before IPv6. nullptr: none
 // will do.
-const Gid* chosen(const std::vector<Gid>& gids, bool roce) {
+const Gid* chosen(const std::vector<Gid>& gids) {
   const Gid* best = nullptr;
   for (const Gid& gid : gids) {
-    if (roce && (!gid.v2 || gid.link_local)) continue;
+    if (!gid.v2 || gid.link_local) continue;
     if (best == nullptr || (gid.v4 && !best->v4)) best = &gid;
   }
   return best;
+}
+
+// Its GIDs are no IP addresses: those are IPoIB's, which connections and multicast are made by.
+Finding check_ipoib(const Port& port, Finding finding) {
+  finding.needed = "an IP address on its IPoIB interface";
+  finding.why =
+      "connections and multicast groups are made by rdma_cm, by an IP address; an InfiniBand "
+      "port's GIDs are none";
+  if (port.interface.empty()) {
+    finding.state = State::kFail;
+    finding.current = "no network interface has the port's GID in its hardware address";
+    finding.command =
+        "sudo modprobe ib_ipoib   # makes ib0\nsudo ip addr add 10.0.0.1/24 dev ib0 && sudo ip "
+        "link set ib0 up";
+    return finding;
+  }
+  finding.current = "not checked: files do not tell the addresses of " + port.interface;
+  finding.command = "ip addr show dev " + port.interface;
+  return finding;
 }
 
 std::string priorities_text(const std::set<int>& priorities) {
@@ -406,7 +425,7 @@ Finding check_gids(const Machine& machine, const Port& port) {
       "rdma.gid." + port.name,
       State::kUnknown,
       "",
-      port.roce() ? "a RoCE v2 GID with an IP address" : "a GID",
+      "a RoCE v2 GID with an IP address",
       "connections are made by rdma_cm, which finds the GID by an address of the device's "
       "interface; RoCE v1 is not routed, and does not talk to v2",
       ask_interface(port) + "sudo ip addr add 10.0.0.1/24 dev " + port.interface_or("INTERFACE") +
@@ -419,24 +438,24 @@ Finding check_gids(const Machine& machine, const Port& port) {
     finding.command = ask_interface(port) + "ip addr show dev " + port.interface_or("INTERFACE");
     return finding;
   }
+  if (port.transport == Transport::kInfiniBand) return check_ipoib(port, std::move(finding));
   if (machine.list(port.folder + "/gids").empty()) {
     finding.current = "not checked: " + port.folder + "/gids cannot be read";
     return finding;
   }
   const std::vector<Gid> gids = gids_of(machine, port);
   const auto v1 = std::count_if(gids.begin(), gids.end(), [](const Gid& gid) { return !gid.v2; });
-  const Gid* best = chosen(gids, port.roce());
-  const std::string count = std::to_string(gids.size()) + " GIDs" +
-                            (port.roce() ? ", " + std::to_string(v1) + " of them RoCE v1" : "");
+  const Gid* best = chosen(gids);
+  const std::string count =
+      std::to_string(gids.size()) + " GIDs, " + std::to_string(v1) + " of them RoCE v1";
   if (best == nullptr)
     return judged(finding, false, count + ": none that is RoCE v2 and has an IP address",
                   State::kFail);
   finding.state = State::kOk;
   finding.current = "index " + std::to_string(best->index) + ", " + best->address + ", " +
-                    best->type + (port.roce() && !best->v4 ? ", no IPv4 address" : "") + "; " +
-                    count;
+                    best->type + (!best->v4 ? ", no IPv4 address" : "") + "; " + count;
   const auto mode = machine.read(port.cm_folder() + "/default_roce_mode");
-  if (!mode || mode->find("v1") == std::string::npos || !port.roce()) return finding;
+  if (!mode || mode->find("v1") == std::string::npos) return finding;
   finding.state = State::kWarn;
   finding.current += "; but rdma_cm is set to RoCE v1";
   finding.command = "echo 'RoCE v2' | sudo tee " + port.cm_folder() + "/default_roce_mode";

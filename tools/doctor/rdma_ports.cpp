@@ -23,6 +23,27 @@ Vendor vendor_of(const std::string& id) {
   return Vendor::kOther;
 }
 
+// Hexadecimal digits alone, as addresses in sysfs are compared.
+std::string digits_of(std::string text) {
+  std::erase(text, ':');
+  return text;
+}
+
+// The interface of an InfiniBand port: its hardware address ends with the port's GID, behind four
+// bytes that name a queue pair (RFC 4391, 9.1.1).
+std::string ipoib_of(const Machine& machine, const std::string& folder) {
+  constexpr std::size_t kQueuePairDigits = 8;
+  const std::string gid = digits_of(machine.read(folder + "/gids/0").value_or(""));
+  for (const std::string& name : machine.list("/sys/class/net")) {
+    const std::string address =
+        digits_of(machine.read("/sys/class/net/" + name + "/address").value_or(""));
+    if (!gid.empty() && address.size() == kQueuePairDigits + gid.size() &&
+        address.compare(kQueuePairDigits, gid.size(), gid) == 0)
+      return name;
+  }
+  return {};
+}
+
 // Of the first GID that has one; else the only one of the PCI function; else what rxe says.
 std::string interface_of(const Machine& machine, const Port& port, const std::string& base) {
   const std::string ndevs = port.folder + "/gid_attrs/ndevs/";
@@ -52,7 +73,8 @@ Port port_of(const Machine& machine, const std::string& device, const std::strin
   const bool iwarp =
       machine.read(base + "/node_type").value_or("").find("RNIC") != std::string::npos;
   port.transport = iwarp ? Transport::kIwarp : ethernet ? Transport::kRoce : Transport::kInfiniBand;
-  port.interface = interface_of(machine, port, base);
+  port.interface = port.transport == Transport::kInfiniBand ? ipoib_of(machine, port.folder)
+                                                            : interface_of(machine, port, base);
   return port;
 }
 

@@ -2,7 +2,10 @@
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include <arpa/inet.h>
@@ -76,43 +79,85 @@ int rank(const ibv_gid_entry& entry) {
   return value + (entry.gid.raw[0] == 0xfe && entry.gid.raw[1] == 0x80 ? 1 : 2);
 }
 
-// An iWARP device has one GID, which is its interface's hardware address. Takes that interface's
-// best address, or the wanted one.
-bool read_iwarp_addresses(ChosenDevice& device, const sockaddr_storage& wanted) {
-  ibv_gid gid{};
-  ifaddrs* all = nullptr;
-  if (::ibv_query_gid(device.context.get(), device.port, 0, &gid) != 0 || ::getifaddrs(&all) != 0)
-    return false;
-  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(all, &::freeifaddrs);
-  std::string interface;
-  for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
-    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_PACKET) continue;
-    const auto& hardware = *reinterpret_cast<const sockaddr_ll*>(each->ifa_addr);
-    if (hardware.sll_halen != 0 && hardware.sll_halen <= sizeof(gid.raw) &&
-        std::memcmp(hardware.sll_addr, gid.raw, hardware.sll_halen) == 0)
-      interface = each->ifa_name;
+bool is_link_local(const sockaddr_storage& address) {
+  std::array<std::uint8_t, 16> bytes{};
+  to_bytes(address, bytes.data());
+  return bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80;
+}
+
+// An iWARP device's GID begins with its interface's hardware address. IPoIB's hardware address ends
+// with its port's GID, behind four bytes that name a queue pair (RFC 4391, 9.1.1). glibc gives all
+// twenty bytes, beyond the eight that sockaddr_ll declares.
+bool is_of_port(const ifaddrs& link, const ChosenDevice& device) {
+  constexpr std::size_t kIpoibBytes = 20, kQueuePairBytes = 4;
+  if (link.ifa_addr == nullptr || link.ifa_addr->sa_family != AF_PACKET) return false;
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(link.ifa_addr);
+  const std::uint8_t length = bytes[offsetof(sockaddr_ll, sll_halen)];
+  const std::uint8_t* const hardware = bytes + offsetof(sockaddr_ll, sll_addr);
+  const ibv_gid& gid = device.raw_gid;
+  if (device.context->device->transport_type == IBV_TRANSPORT_IWARP)
+    return length != 0 && length <= sizeof(gid.raw) && std::memcmp(hardware, gid.raw, length) == 0;
+  return length == kIpoibBytes &&
+         std::memcmp(hardware + kQueuePairBytes, gid.raw, sizeof(gid.raw)) == 0;
+}
+
+// The partition of an IPoIB interface, from its broadcast address, as rdma_cm takes it
+// (ib_addr_get_pkey() of the kernel). Its place in the port's table; 0 where it is not there.
+std::uint16_t pkey_index_of(const ifaddrs& link, const ChosenDevice& device) {
+  constexpr std::size_t kPkeyAt = 8;
+  constexpr std::uint16_t kMembership = 0x8000;  // full or limited: the same partition
+  if (link.ifa_broadaddr == nullptr) return 0;
+  std::uint16_t wanted = 0;
+  std::memcpy(&wanted,
+              reinterpret_cast<const std::uint8_t*>(link.ifa_broadaddr) +
+                  offsetof(sockaddr_ll, sll_addr) + kPkeyAt,
+              sizeof(wanted));
+  for (int index = 0; index < device.port_attributes.pkey_tbl_len; ++index) {
+    std::uint16_t found = 0;
+    if (::ibv_query_pkey(device.context.get(), device.port, index, &found) == 0 &&
+        ((found ^ wanted) & ~htons(kMembership)) == 0)
+      return static_cast<std::uint16_t>(index);
   }
+  return 0;
+}
+
+// Addresses of the interfaces that a port has, where its GIDs are none: the best, or the wanted
+// one.
+void read_interfaces(ChosenDevice& device, const sockaddr_storage& wanted) {
+  ifaddrs* all = nullptr;
+  if (::ibv_query_gid(device.context.get(), device.port, 0, &device.raw_gid) != 0 ||
+      ::getifaddrs(&all) != 0)
+    return;
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(all, &::freeifaddrs);
+  const bool iwarp = device.context->device->transport_type == IBV_TRANSPORT_IWARP;
+  std::map<std::string, const ifaddrs*> links;
+  for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next)
+    if (is_of_port(*each, device)) links[each->ifa_name] = each;
   int best = -1;
   for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
-    if (each->ifa_addr == nullptr || interface != each->ifa_name) continue;
+    const auto link = links.find(each->ifa_name);
+    if (each->ifa_addr == nullptr || link == links.end()) continue;
     const bool v4 = each->ifa_addr->sa_family == AF_INET;
     if (!v4 && each->ifa_addr->sa_family != AF_INET6) continue;
     sockaddr_storage address{};
     std::memcpy(&address, each->ifa_addr, v4 ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
-    if (wanted.ss_family != 0 && !same_address(address, wanted)) continue;
+    if (is_link_local(address) || (wanted.ss_family != 0 && !same_address(address, wanted)))
+      continue;
     if ((v4 ? 1 : 0) <= best) continue;
     best = v4 ? 1 : 0;
     device.address = address;
-    device.gid = interface + " " + address_text(address);
+    device.gid = link->first + " " + address_text(address);
+    device.pkey_index = iwarp ? 0 : pkey_index_of(*link->second, device);
   }
-  return best >= 0;
 }
 
-// Takes the best address, or the wanted one. False: the wanted one is not among them.
-bool read_addresses(ChosenDevice& device, const sockaddr_storage& wanted) {
-  if (device.context->device->transport_type == IBV_TRANSPORT_IWARP)
-    return read_iwarp_addresses(device, wanted);
-  std::vector<ibv_gid_entry> entries(static_cast<std::size_t>(device.port_attributes.gid_tbl_len));
+// Addresses that are the port's GIDs (RoCE): the best, or the wanted one. A link-local one counts
+// as no address: rdma_cm refuses it without its interface's scope (cma_check_linklocal() of the
+// kernel). Its GID serves datagrams all the same.
+void read_gids(ChosenDevice& device, const sockaddr_storage& wanted) {
+  // The kernel gives the entries of all ports or none (rdma_query_gid_table()).
+  std::vector<ibv_gid_entry> entries(static_cast<std::size_t>(device.port_attributes.gid_tbl_len) *
+                                     device.ports);
   const ssize_t count = entries.empty() ? 0
                                         : ::ibv_query_gid_table(device.context.get(),
                                                                 entries.data(), entries.size(), 0);
@@ -124,13 +169,40 @@ bool read_addresses(ChosenDevice& device, const sockaddr_storage& wanted) {
     if (wanted.ss_family != 0 && !same_address(address, wanted)) continue;
     if (rank(entry) <= best) continue;
     best = rank(entry);
-    device.address = address;
+    device.address = is_link_local(address) ? sockaddr_storage{} : address;
     device.gid_index = entry.gid_index;
     device.raw_gid = entry.gid;
     device.gid = "GID " + std::to_string(entry.gid_index) + " " + address_text(address) + ", " +
                  type_name(entry.gid_type);
   }
-  return best >= 0;
+}
+
+void read_addresses(ChosenDevice& device, const sockaddr_storage& wanted) {
+  const bool roce = device.context->device->transport_type == IBV_TRANSPORT_IB &&
+                    device.port_attributes.link_layer == IBV_LINK_LAYER_ETHERNET;
+  if (roce)
+    read_gids(device, wanted);
+  else
+    read_interfaces(device, wanted);
+}
+
+// How a port serves: it has an address (the wanted one, where one is), it works, or neither.
+enum class Fit : std::uint8_t { kNot, kWorks, kHasAddress };
+
+Fit look_at_port(ChosenDevice& device, int port, const sockaddr_storage& wanted, std::string& why) {
+  device.port = static_cast<std::uint8_t>(port);
+  if (::ibv_query_port(device.context.get(), device.port, &device.port_attributes) != 0)
+    return Fit::kNot;
+  if (device.port_attributes.state != IBV_PORT_ACTIVE) {
+    why += "port " + std::to_string(port) + " is " +
+           ::ibv_port_state_str(device.port_attributes.state) + " (cable, `ip link set up`) ";
+    return Fit::kNot;
+  }
+  read_addresses(device, wanted);
+  if (device.address.ss_family != 0) return Fit::kHasAddress;
+  if (wanted.ss_family == 0) return Fit::kWorks;
+  why += "port " + std::to_string(port) + " has another address ";
+  return Fit::kNot;
 }
 
 // Opens it and finds a port that works. Empty context, and why in `reasons`, if there is none.
@@ -160,17 +232,17 @@ ChosenDevice try_device(ibv_device* device, const sockaddr_storage& wanted, std:
     because("does not answer");
     return chosen;
   }
+  chosen.ports = attributes.phys_port_cnt;
   std::string ports;
+  int works = 0;  // without an address; the first of them
   for (int port = 1; port <= attributes.phys_port_cnt; ++port) {
-    chosen.port = static_cast<std::uint8_t>(port);
-    if (::ibv_query_port(chosen.context.get(), chosen.port, &chosen.port_attributes) != 0) continue;
-    if (chosen.port_attributes.state != IBV_PORT_ACTIVE) {
-      ports += "port " + std::to_string(port) + " is " +
-               ::ibv_port_state_str(chosen.port_attributes.state) + " (cable, `ip link set up`) ";
-      continue;
-    }
-    if (read_addresses(chosen, wanted) || wanted.ss_family == 0) return chosen;
-    ports += "port " + std::to_string(port) + " has another address ";
+    const Fit fit = look_at_port(chosen, port, wanted, ports);
+    if (fit == Fit::kHasAddress) return chosen;
+    if (fit == Fit::kWorks && works == 0) works = port;
+  }
+  if (works != 0) {
+    look_at_port(chosen, works, wanted, ports);
+    return chosen;
   }
   because(ports.empty() ? "no port" : ports);
   return chosen;
@@ -245,17 +317,22 @@ ChosenDevice choose_device(const std::string& choice) {
   const sockaddr_storage wanted = parse_ip(choice);
   std::string reasons, names;
   bool found = false;
+  ChosenDevice without_address;  // the first that works: for who needs none
+  const auto described = [](ChosenDevice device) {
+    device.gid = std::string(link_name(device.port_attributes)) + ", " + device.gid;
+    return device;
+  };
   for (ibv_device* device : devices) {
     const std::string name = ::ibv_get_device_name(device);
     names += (names.empty() ? "" : ", ") + name;
     if (!choice.empty() && wanted.ss_family == 0 && name != choice) continue;
     found = true;
     ChosenDevice chosen = try_device(device, wanted, reasons);
-    if (chosen.context != nullptr) {
-      chosen.gid = std::string(link_name(chosen.port_attributes)) + ", " + chosen.gid;
-      return chosen;
-    }
+    if (chosen.context == nullptr) continue;
+    if (chosen.address.ss_family != 0) return described(std::move(chosen));
+    if (without_address.context == nullptr) without_address = std::move(chosen);
   }
+  if (without_address.context != nullptr) return described(std::move(without_address));
   if (!found) {
     throw SetupError(SetupCause::kNoDevice,
                      "there is no RDMA device called " + choice + "; this machine has: " + names);

@@ -1,4 +1,5 @@
-// Which RDMA device: by name, by an address of its interface, or the first one with a working port.
+// Which RDMA device: by name or by an address of its interface. Without either, the first working
+// port that has an address; where none has one, the first working port.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +21,13 @@ struct ChosenDevice {
   std::unique_ptr<ibv_context, ContextClose> context;
   std::string name;
   std::uint8_t port = 0;
+  std::uint8_t ports = 0;  // that it has
   ibv_port_attr port_attributes{};
-  sockaddr_storage address{};  // from the GID table; family 0: it has none of its own
-  std::string gid;             // "GID 1 ::ffff:10.77.0.1, RoCE v2"
+  // RoCE: from the GID table; others: their interface's. Family 0: it has none of its own.
+  sockaddr_storage address{};
+  std::string gid;  // "GID 1 ::ffff:10.77.0.1, RoCE v2", "ib0 10.0.0.1"
   std::uint32_t gid_index = 0;
+  std::uint16_t pkey_index = 0;  // of the address's interface (InfiniBand)
   ibv_gid raw_gid{};
 };
 

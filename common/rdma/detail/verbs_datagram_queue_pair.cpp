@@ -147,6 +147,7 @@ void VerbsDatagramQueuePair::make_ready() {
                  IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY, "INIT");
   attributes.qp_state = IBV_QPS_RTR;
   move_datagrams(queue_pair_.get(), attributes, IBV_QP_STATE, "RTR");
+  attributes.pkey_index = core_->chosen().pkey_index;  // that of groups joined at its address
   attributes.qp_state = IBV_QPS_RTS;
   attributes.sq_psn = 0;
   move_datagrams(queue_pair_.get(), attributes, IBV_QP_STATE | IBV_QP_SQ_PSN, "RTS");

@@ -332,10 +332,21 @@ TEST_F(DoctorRdma, AsksForASubnetManagerOnInfiniBand) {
   const Finding port = one("rdma.port.mlx5_0/1");
   EXPECT_EQ(port.state, State::kFail);
   EXPECT_THAT(port.command, HasSubstr("opensm"));
-  EXPECT_EQ(one("rdma.gid.mlx5_0/1").state, State::kOk);
   EXPECT_EQ(one("rdma.mtu.mlx5_0/1").state, State::kUnknown);
   EXPECT_THAT(one("rdma.mtu.mlx5_0/1").command, HasSubstr("ibv_devinfo -d mlx5_0 -i 1"));
   EXPECT_FALSE(has("rdma.pfc.mlx5_0/1")) << "InfiniBand has credits of its own";
+}
+
+// Its GIDs are never IP addresses.
+TEST_F(DoctorRdma, LooksForIpoibOnInfiniBand) {
+  put_port({"mlx5_0", "ib0", "0x15b3", "mlx5_core", "0000:3b:00.0", "InfiniBand"});
+  put_gid("mlx5_0", 0, "fe80:0000:0000:0000:506b:4b03:0012:3456", "IB/RoCE v1", "");
+  put("/sys/class/net/eth0/address", "02:00:00:00:00:01");
+  EXPECT_EQ(one("rdma.gid.mlx5_0/1").state, State::kFail);
+  EXPECT_THAT(one("rdma.gid.mlx5_0/1").command, HasSubstr("modprobe ib_ipoib"));
+  put("/sys/class/net/ib0/address", "80:00:00:48:fe:80:00:00:00:00:00:00:50:6b:4b:03:00:12:34:56");
+  EXPECT_EQ(one("rdma.gid.mlx5_0/1").state, State::kUnknown);
+  EXPECT_THAT(one("rdma.gid.mlx5_0/1").command, HasSubstr("ip addr show dev ib0"));
 }
 
 TEST_F(DoctorRdma, SaysWhereToLookForLibfabric) {
