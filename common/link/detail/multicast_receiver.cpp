@@ -40,7 +40,9 @@ MulticastReceiver::MulticastReceiver(rdma::Device& device, rdma::CompletionChann
       loss_(loss),
       random_(loss.seed),
       counters_(counters),
-      stride_(lines(rdma::kGrhBytes + invitation.part.datagram_bytes)),
+      // As long as any that can arrive, whoever sent it: where a datagram does not fit its receive,
+      // a device may fail the queue pair.
+      stride_(lines(rdma::kGrhBytes + device.info().datagram_bytes_max)),
       seen_(kSeenMask + 1) {
   if (!device.info().multicast)
     throw rdma::SetupError(rdma::SetupCause::kLimit,

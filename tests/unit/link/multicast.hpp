@@ -125,11 +125,20 @@ class MeddledDevice final : public test_support::WrappedDevice {
   std::unique_ptr<rdma::DatagramQueuePair> create_datagram_queue_pair(
       rdma::CompletionQueue& queue, const rdma::DatagramOptions& options) override {
     auto& own = dynamic_cast<MeddledQueue&>(queue);
+    datagrams_ = &own;
     return std::make_unique<MeddledPair>(inner().create_datagram_queue_pair(own.inner(), options),
                                          own);
   }
 
+  // Receives of the newest queue pair for datagrams, while it is there.
+  const std::vector<rdma::ReceiveRequest>& datagram_receives() const {
+    return datagrams_->receives;
+  }
+
   Meddler meddler;  // change it on the polling thread
+
+ private:
+  const MeddledQueue* datagrams_ = nullptr;
 };
 
 // Both ends driven by one thread.

@@ -54,6 +54,14 @@ TEST_F(ForgedMulticast, AnotherUpdateInThePlaceOfThePublishersIsFound) {
   expect_found_and_written();
 }
 
+// A device may fail the queue pair of a receive that is too short.
+TEST_F(ForgedMulticast, NoDatagramThatThePortTakesIsTooLongForAReceive) {
+  const auto& receives = device.datagram_receives();
+  ASSERT_FALSE(receives.empty());
+  for (const rdma::ReceiveRequest& receive : receives)
+    ASSERT_GE(receive.length_bytes, rdma::kGrhBytes + device.info().datagram_bytes_max);
+}
+
 TEST_F(ForgedMulticast, AnUpdateThatThePublisherNeverSentIsFound) {
   device.meddler = [](std::span<std::byte> datagram) {
     const DatagramHeader header = header_of(datagram);
