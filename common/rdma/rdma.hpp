@@ -426,6 +426,8 @@ struct DeviceInfo {
   std::uint32_t queue_depth_max = 0;  // requests of one queue, each with a place for its completion
   // The most that QueuePairOptions::message_bytes_max may ask for: the longest SEND that can be
   // received. 0: no limit below 2^31.
+  // Requests of a receive queue, where that can be deeper; 0: as deep as a send queue.
+  std::uint32_t receive_depth_max = 0;
   std::uint32_t message_bytes_max = 0;
   bool revokes = false;  // what QueuePair::revoke() took back is gone, whatever the peer does
   // A READ is a copy by the CPU that asks for it: its bytes cost time, the way there does not.

@@ -46,7 +46,10 @@ template <SlotPayload T, ImagePayload Image>
 std::size_t Subscriber<T, Image>::usable_depth() const noexcept {
   if (options_.mode == RingMode::kPoll) return options_.depth;
   // Every slot of an immediate ring takes a receive, and the device has only so many.
-  return std::min(options_.depth, std::bit_floor(device_.info().queue_depth_max / 2));
+  const rdma::DeviceInfo& info = device_.info();
+  const std::uint32_t most =
+      info.receive_depth_max == 0 ? info.queue_depth_max : info.receive_depth_max;
+  return std::min(options_.depth, std::bit_floor(most / 2));
 }
 
 template <SlotPayload T, ImagePayload Image>

@@ -15,6 +15,7 @@
 #include "common/rdma/detail/verbs_attributes.hpp"
 #include "common/rdma/detail/verbs_connection.hpp"
 #include "common/rdma/detail/verbs_datagram_queue_pair.hpp"
+#include "common/rdma/detail/verbs_probe.hpp"
 #include "common/rdma/detail/verbs_features.hpp"
 
 namespace tickpath::rdma::detail {
@@ -41,40 +42,22 @@ int watched(int fd) {
 // drivers/infiniband/sw/siw/siw.h: SIW_VENDOR_ID.
 constexpr std::uint32_t kSoftIwarp = 0x626d74;
 
-// What the device grants is known only by asking for a queue pair.
-std::uint32_t probe_inline(ibv_context* context, ibv_pd* domain) {
-  if (context->device->transport_type == IBV_TRANSPORT_IWARP) return kIwarpInlineBytes;
-  ibv_cq* queue = ::ibv_create_cq(context, 1, nullptr, nullptr, 0);
-  if (queue == nullptr) return 0;
-  std::uint32_t granted = 0;
-  for (const std::uint32_t asked : {1024u, 512u, 256u, 128u, 64u, 32u, 0u}) {
-    ibv_qp_init_attr attributes{};
-    attributes.send_cq = attributes.recv_cq = queue;
-    attributes.qp_type = IBV_QPT_RC;
-    attributes.cap = {1, 1, 1, 1, asked};
-    ibv_qp* queue_pair = ::ibv_create_qp(domain, &attributes);
-    if (queue_pair == nullptr) continue;
-    granted = attributes.cap.max_inline_data;
-    ::ibv_destroy_qp(queue_pair);
-    break;
-  }
-  ::ibv_destroy_cq(queue);
-  return granted;
+// What link asks for: a slot, by one cache line.
+constexpr std::uint32_t kUsualInlineBytes = 64;
+// Deeper queues than fabric.send_depth may ask for are not probed, nor claimed.
+constexpr std::uint32_t kDepthMax = 32'768;
+
+// Requests of a receive queue, each with a place for its completion.
+std::uint32_t receive_depth_max(const ibv_device_attr& limits) {
+  return std::min(static_cast<std::uint32_t>(std::min(limits.max_qp_wr, limits.max_cqe)),
+                  kDepthMax);
 }
 
 // Requests of one queue. Over iWARP each may be several of the device's.
-std::uint32_t queue_depth_max(const ibv_device_attr& limits, bool iwarp) {
+std::uint32_t iwarp_depth_max(const ibv_device_attr& limits) {
   const auto most = static_cast<std::uint32_t>(std::min(limits.max_qp_wr, limits.max_cqe));
   const std::uint32_t own = IwarpQueues::device_depth(0);
-  return iwarp ? (most - own) / (IwarpQueues::device_depth(1) - own) : most;
-}
-
-// The device says that it has windows bound to a queue pair, and really gives one.
-bool has_windows(const ibv_device_attr& limits, ibv_pd* domain) {
-  constexpr unsigned kType2 = IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
-  if ((limits.device_cap_flags & kType2) == 0) return false;
-  ibv_mw* window = ::ibv_alloc_mw(domain, IBV_MW_TYPE_2);
-  return window != nullptr && ::ibv_dealloc_mw(window) == 0;
+  return (most - own) / (IwarpQueues::device_depth(1) - own);
 }
 
 std::string describe_device(const ChosenDevice& chosen, const DeviceOptions& options,
@@ -130,7 +113,7 @@ VerbsCore::VerbsCore(const DeviceOptions& options)
   } catch (const net::SecureError& error) {
     throw SetupError(SetupCause::kPermission, error.what());
   }
-  binds_windows_ = !iwarp() && has_windows(limits_, domain());
+  binds_windows_ = !iwarp() && probe_windows(chosen_, limits_, domain());
   if (!binds_windows_) do_without_windows();
   if (limits_.atomic_cap == IBV_ATOMIC_NONE) {
     note_once("atomics", chosen_.name +
@@ -138,12 +121,18 @@ VerbsCore::VerbsCore(const DeviceOptions& options)
                              "regions are granted without that right");
   }
   if (iwarp()) note_iwarp();
-  const std::uint32_t inline_bytes = probe_inline(context(), domain());
+  const std::uint32_t inline_bytes =
+      iwarp() ? kIwarpInlineBytes : probe_inline(context(), domain());
+  const std::uint32_t receive_depth =
+      iwarp() ? iwarp_depth_max(limits_) : receive_depth_max(limits_);
   info_ = {.provider = "verbs",
            .name = chosen_.name,
            .attributes = describe_device(chosen_, options, limits_, inline_bytes, binds_windows_),
            .inline_bytes_max = inline_bytes,
-           .queue_depth_max = queue_depth_max(limits_, iwarp()),
+           .queue_depth_max = iwarp() ? receive_depth
+                                      : probe_send_depth(context(), domain(), receive_depth,
+                                                         std::min(inline_bytes, kUsualInlineBytes)),
+           .receive_depth_max = receive_depth,
            .message_bytes_max = 0,
            .revokes = true,
            .reads_by_copy = false,
@@ -206,7 +195,7 @@ VerbsCore::~VerbsCore() {
 void VerbsCore::do_without_windows() {
   binds_windows_ = info_.binds_keys = false;
   note_once("windows", chosen_.name +
-                           " has no memory windows of type 2: a key that leaks works on any "
+                           " binds no memory windows of type 2: a key that leaks works on any "
                            "connection of this device, not on its owner's only");
 }
 

@@ -90,10 +90,10 @@ VerbsDatagramQueuePair::VerbsDatagramQueuePair(std::shared_ptr<VerbsCore> core,
                                                const DatagramOptions& options)
     : queue_(&queue), receive_depth_(options.receive_depth), core_(std::move(core)) {
   const DeviceInfo& info = core_->info();
-  require(options.send_depth != 0 && options.send_depth <= info.queue_depth_max &&
-              receive_depth_ != 0 && receive_depth_ <= info.queue_depth_max,
-          "send_depth and receive_depth of " + info.name + " are 1 to " +
-              std::to_string(info.queue_depth_max));
+  require(options.send_depth != 0 && options.send_depth <= info.queue_depth_max,
+          "send_depth of " + info.name + " is 1 to " + std::to_string(info.queue_depth_max));
+  require(receive_depth_ != 0 && receive_depth_ <= info.receive_depth_max,
+          "receive_depth of " + info.name + " is 1 to " + std::to_string(info.receive_depth_max));
   require(options.datagram_bytes_max <= info.datagram_bytes_max,
           "a datagram has at most " + std::to_string(info.datagram_bytes_max) + " bytes on " +
               info.name + " (the port's MTU); datagram_bytes_max asks for " +

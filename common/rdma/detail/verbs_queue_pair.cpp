@@ -52,9 +52,11 @@ VerbsQueuePair::VerbsQueuePair(std::shared_ptr<VerbsCore> core, VerbsCompletionQ
   const std::uint32_t limit = core_->info().queue_depth_max;
   const std::uint32_t send_depth = options_.send_depth;
   receive_depth_ = options_.receive_depth;
-  require(send_depth != 0 && send_depth <= limit && receive_depth_ != 0 && receive_depth_ <= limit,
-          "send_depth and receive_depth of " + core_->info().name + " are 1 to " +
-              std::to_string(limit));
+  const std::uint32_t receive_limit = core_->info().receive_depth_max;
+  require(receive_depth_ != 0 && receive_depth_ <= receive_limit,
+          "receive_depth of " + core_->info().name + " is 1 to " + std::to_string(receive_limit));
+  require(send_depth != 0 && send_depth <= limit,
+          "send_depth of " + core_->info().name + " is 1 to " + std::to_string(limit));
   require(initial_receives.size() <= receive_depth_,
           "more initial receives than receive_depth (" + std::to_string(receive_depth_) + ")");
   receive_mask_ = std::bit_ceil(receive_depth_) - 1;

@@ -1,0 +1,55 @@
+// What verbs asks of a device when it is opened, on scripted hosts (fake_verbs.hpp).
+#include "common/rdma/detail/verbs_probe.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/rdma/datagram.hpp"
+#include "common/rdma/detail/verbs_core.hpp"
+#include "common/rdma/detail/verbs_sends.hpp"
+#include "tests/support/fake_verbs/fake_verbs.hpp"
+
+namespace tickpath::rdma::detail {
+namespace {
+
+using test_support::fake_host;
+using test_support::FakeVerbs;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+DeviceOptions bare_verbs() {
+  DeviceOptions options{.provider = "verbs"};
+  options.security.mode = net::SecurityMode::kNone;
+  return options;
+}
+
+TEST(VerbsProbe, ADeviceThatGivesWindowsAndBindsNoneGoesWithout) {
+  const FakeVerbs verbs(fake_host("vf"));
+  const auto device = open_device(bare_verbs());
+  EXPECT_FALSE(device->info().binds_keys);
+  EXPECT_THAT(device->notes(), Contains(HasSubstr("no memory windows of type 2")));
+}
+
+TEST(VerbsProbe, ADeviceThatBindsWindowsHasThem) {
+  for (const char* const host : {"roce", "infiniband"}) {
+    const FakeVerbs verbs(fake_host(host));
+    EXPECT_TRUE(open_device(bare_verbs())->info().binds_keys) << host;
+  }
+}
+
+// The double reckons as libmlx5 does: 320 bytes a request with 64 inline, of 2 MiB.
+TEST(VerbsProbe, TheDepthThatADeviceNamesIsOneThatItGives) {
+  const FakeVerbs verbs(fake_host("roce"));
+  const VerbsCore core(bare_verbs());
+  EXPECT_GT(core.info().queue_depth_max, 6000u);
+  EXPECT_LE(core.info().queue_depth_max, 6553u);
+  EXPECT_EQ(core.info().receive_depth_max, 32'768u);
+  ibv_cq* const queue = ::ibv_create_cq(core.context(), 16, nullptr, nullptr, 0);
+  ibv_qp_cap cap{core.info().queue_depth_max, 1, 1, 1, 64};
+  EXPECT_NE(create_queue_pair(core, queue, IBV_QPT_RC, cap, "queue pair"), nullptr);
+  EXPECT_GE(cap.max_inline_data, 64u);
+  ::ibv_destroy_cq(queue);
+}
+
+}  // namespace
+}  // namespace tickpath::rdma::detail
