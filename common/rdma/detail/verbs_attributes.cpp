@@ -128,8 +128,11 @@ CompletionStatus completion_status(ibv_wc_status status, bool receive) noexcept 
     case IBV_WC_LOC_LEN_ERR:
       return CompletionStatus::kLocalLength;
     case IBV_WC_LOC_PROT_ERR:
-    case IBV_WC_LOC_ACCESS_ERR:
       return CompletionStatus::kLocalProtection;
+    case IBV_WC_LOC_ACCESS_ERR:
+      // ibv_poll_cq(3): the peer's WRITE_WITH_IMM met memory that it may not write. Its receive is
+      // lost with the connection, as those behind it are.
+      return receive ? CompletionStatus::kFlushed : CompletionStatus::kLocalProtection;
     case IBV_WC_WR_FLUSH_ERR:
       return CompletionStatus::kFlushed;
     case IBV_WC_REM_ACCESS_ERR:

@@ -100,6 +100,9 @@ TEST(VerbsAttributes, MapEveryFailureToOneOfOurs) {
   EXPECT_EQ(completion_status(IBV_WC_REM_INV_REQ_ERR, false), CompletionStatus::kRemoteInvalid);
   EXPECT_EQ(completion_status(IBV_WC_REM_INV_REQ_ERR, true), CompletionStatus::kLocalLength);
   EXPECT_EQ(completion_status(IBV_WC_REM_ACCESS_ERR, true), CompletionStatus::kFlushed);
+  // A refused WRITE_WITH_IMM, as mlx5 says it.
+  EXPECT_EQ(completion_status(IBV_WC_LOC_ACCESS_ERR, true), CompletionStatus::kFlushed);
+  EXPECT_EQ(completion_status(IBV_WC_LOC_ACCESS_ERR, false), CompletionStatus::kLocalProtection);
 }
 
 }  // namespace
