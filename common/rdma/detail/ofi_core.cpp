@@ -7,7 +7,6 @@
 #include <netinet/in.h>
 #include <rdma/fi_errno.h>
 
-#include "common/base/cpu.hpp"
 #include "common/base/fnv.hpp"
 #include "common/rdma/detail/ofi_connection.hpp"
 #include "common/rdma/detail/ofi_queue_pair.hpp"
@@ -44,13 +43,17 @@ OfiCore::OfiCore(const DeviceOptions& options)
               "messages are under way: fabric.device = \"verbs\" does not");
   }
   wait_for_sweep();
-  thread_ = std::thread([this] { run(); });
+  thread_.start(io_, "ofi-events");
 }
 
 OfiCore::~OfiCore() {
   progress_.stop();  // it posts to the background thread
-  io_.stop();
-  if (thread_.joinable()) thread_.join();
+  post([this] {
+    closing_ = true;
+    sweep_.cancel();
+  });
+  work_.reset();
+  thread_.run_out();
   for (const auto& each : connections()) each->abandon();
 }
 
@@ -103,11 +106,6 @@ std::uint32_t OfiCore::core_id() const noexcept {
   return static_cast<std::uint32_t>(fnv1a(choice_.core));
 }
 
-void OfiCore::run() noexcept {
-  name_this_thread("ofi-events");
-  io_.run();
-}
-
 void OfiCore::wait_for_sweep() {
   sweep_.async_wait([this](const boost::system::error_code& error) {
     if (!error) sweep_now();
@@ -115,6 +113,7 @@ void OfiCore::wait_for_sweep() {
 }
 
 void OfiCore::sweep_now() {
+  if (closing_) return;
   take_events();
   if (stranger_came_.load(std::memory_order_relaxed))
     note_once("message", "messages of others than the peer came to an endpoint of " + core_name() +

@@ -17,6 +17,7 @@
 #include <boost/asio/steady_timer.hpp>
 
 #include "common/net/secure_stream.hpp"
+#include "common/rdma/detail/background_thread.hpp"
 #include "common/rdma/detail/connection_registry.hpp"
 #include "common/rdma/detail/ofi_choice.hpp"
 #include "common/rdma/detail/ofi_progress.hpp"
@@ -111,7 +112,6 @@ class OfiCore : public DeviceNotes, public ConnectionRegistry<OfiConnection> {
 
   void open();
   void describe(const DeviceOptions& options);
-  void run() noexcept;
   void wait_for_sweep();
   bool sweep() noexcept;  // false: again soon
   void take_events_locked() noexcept;
@@ -145,7 +145,8 @@ class OfiCore : public DeviceNotes, public ConnectionRegistry<OfiConnection> {
   boost::asio::io_context io_{1};
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
   boost::asio::steady_timer sweep_;
-  std::thread thread_;
+  bool closing_ = false;  // background thread: nothing is looked after any more
+  BackgroundThread thread_;
 };
 
 }  // namespace tickpath::rdma::detail

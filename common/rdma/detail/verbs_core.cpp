@@ -10,7 +10,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "common/base/cpu.hpp"
 #include "common/rdma/detail/iwarp_queues.hpp"
 #include "common/rdma/detail/verbs_attributes.hpp"
 #include "common/rdma/detail/verbs_connection.hpp"
@@ -156,7 +155,7 @@ VerbsCore::VerbsCore(const DeviceOptions& options)
   wait_for_sweep();
   wait_for_async_event();
   wait_for_cm_event();
-  thread_ = std::thread([this] { run(); });
+  thread_.start(io_, "verbs-events");
 }
 
 void VerbsCore::note_iwarp() {
@@ -188,8 +187,13 @@ int VerbsCore::read_sink_access() const noexcept {
 }
 
 VerbsCore::~VerbsCore() {
-  io_.stop();
-  if (thread_.joinable()) thread_.join();
+  post([this] {
+    closing_ = true;
+    for (auto* const each : {&kick_, &async_, &cm_}) each->cancel();
+    sweep_.cancel();
+  });
+  work_.reset();
+  thread_.run_out();
 }
 
 void VerbsCore::do_without_windows() {
@@ -197,11 +201,6 @@ void VerbsCore::do_without_windows() {
   note_once("windows", chosen_.name +
                            " binds no memory windows of type 2: a key that leaks works on any "
                            "connection of this device, not on its owner's only");
-}
-
-void VerbsCore::run() noexcept {
-  name_this_thread("verbs-events");
-  io_.run();
 }
 
 std::string VerbsCore::lost() const {
@@ -217,7 +216,7 @@ void VerbsCore::kick() noexcept {
 void VerbsCore::wait_for_kick() {
   kick_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                    [this](const boost::system::error_code& error) {
-                     if (error) return;
+                     if (error || closing_) return;
                      std::uint64_t count = 0;
                      [[maybe_unused]] const ssize_t got =
                          ::read(kick_.native_handle(), &count, sizeof(count));
@@ -229,7 +228,7 @@ void VerbsCore::wait_for_kick() {
 void VerbsCore::wait_for_sweep() {
   sweep_.expires_after(kSweepEvery);
   sweep_.async_wait([this](const boost::system::error_code& error) {
-    if (error) return;
+    if (error || closing_) return;
     sweep();
     wait_for_sweep();
   });
@@ -266,7 +265,7 @@ std::vector<std::shared_ptr<DatagramFate>> VerbsCore::datagrams() const {
 void VerbsCore::wait_for_async_event() {
   async_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                     [this](const boost::system::error_code& error) {
-                      if (error) return;
+                      if (error || closing_) return;
                       ibv_async_event event{};
                       errno = 0;
                       while (::ibv_get_async_event(context(), &event) == 0) {
@@ -342,7 +341,7 @@ void VerbsCore::fail_all(const std::string& why, bool gone) noexcept {
 void VerbsCore::wait_for_cm_event() {
   cm_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                  [this](const boost::system::error_code& error) {
-                   if (error) return;
+                   if (error || closing_) return;
                    rdma_cm_event* event = nullptr;
                    while (::rdma_get_cm_event(channel_.get(), &event) == 0) on_cm_event(*event);
                    wait_for_cm_event();

@@ -20,6 +20,7 @@
 #include <rdma/rdma_cma.h>
 
 #include "common/net/secure_stream.hpp"
+#include "common/rdma/detail/background_thread.hpp"
 #include "common/rdma/detail/connection_registry.hpp"
 #include "common/rdma/detail/verbs_choice.hpp"
 #include "common/rdma/detail/verbs_setup.hpp"
@@ -94,7 +95,6 @@ class VerbsCore : public DeviceNotes, public ConnectionRegistry<VerbsConnection>
   using CmId = std::unique_ptr<rdma_cm_id, CmIdDelete>;
 
   void note_iwarp();
-  void run() noexcept;
   void wait_for_kick();
   void wait_for_sweep();
   void wait_for_async_event();
@@ -129,7 +129,8 @@ class VerbsCore : public DeviceNotes, public ConnectionRegistry<VerbsConnection>
   boost::asio::posix::stream_descriptor kick_;
   boost::asio::posix::stream_descriptor async_;
   boost::asio::posix::stream_descriptor cm_;
-  std::thread thread_;
+  bool closing_ = false;  // background thread: nothing is waited for any more
+  BackgroundThread thread_;
 };
 
 }  // namespace tickpath::rdma::detail

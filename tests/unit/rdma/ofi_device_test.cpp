@@ -1,6 +1,7 @@
 // The ofi provider's device: which core provider, and what it says of itself.
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +10,8 @@
 
 #include "common/rdma/detail/ofi_shm_names.hpp"
 #include "common/rdma/rdma.hpp"
+#include "tests/support/patience.hpp"
+#include "tests/support/provider.hpp"
 #include "tests/support/thrown.hpp"
 
 namespace tickpath::rdma {
@@ -84,6 +87,45 @@ TEST(OfiDevice, OfSharedMemoryRemovesWhatKilledProcessesLeftAndNothingElse) {
   EXPECT_TRUE(std::filesystem::exists(foreign));
   std::filesystem::remove(living);
   std::filesystem::remove(foreign);
+}
+
+std::unique_ptr<Device> tcp_device() {
+  DeviceOptions options{.provider = "ofi", .device = "tcp"};
+  options.security.mode = net::SecurityMode::kNone;
+  return open_device(options);
+}
+
+// What ends with a program: connection, queue and device at once.
+std::string farewell_of(Device& staying) {
+  const std::string endpoint = "127.0.0.1:" + std::to_string(test_support::free_port("127.0.0.1"));
+  auto leaving = tcp_device();
+  auto their_queue = leaving->create_queue(16, nullptr);
+  const auto listener = leaving->listen(endpoint);
+  const auto queue = staying.create_queue(16, nullptr);
+  ConnectParameters parameters;
+  parameters.endpoint = endpoint;
+  const auto connecting = staying.start_connect(*queue, parameters);
+  std::unique_ptr<ConnectionRequest> request;
+  EXPECT_TRUE(test_support::wait_until([&] { return (request = listener->next()) != nullptr; }));
+  auto theirs = request->accept(*their_queue, {}, {}, {}, {});
+  std::optional<Connected> mine;
+  EXPECT_TRUE(test_support::wait_until([&] { return (mine = connecting->poll()).has_value(); }));
+  theirs.reset();
+  their_queue.reset();
+  leaving.reset();
+  // libfabric may say first that something is wrong, and the peer why.
+  std::string text;
+  EXPECT_TRUE(test_support::wait_until([&] {
+    text = mine->queue_pair->error_text();
+    return text.find("disconnected") != std::string::npos ||
+           text.find("ended") != std::string::npos;
+  }));
+  return text;
+}
+
+TEST(OfiDevice, ThatGoesWithItsConnectionsStillSaysThatItLeft) {
+  const auto staying = tcp_device();
+  for (int i = 0; i < 20; ++i) EXPECT_THAT(farewell_of(*staying), HasSubstr("disconnected"));
 }
 
 TEST(OfiDevice, OfSharedMemoryNamesNoTwoEndpointsAlike) {
