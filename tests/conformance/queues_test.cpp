@@ -46,6 +46,22 @@ TEST_P(Fabric, ReportsAFullSendQueueAndPostsNothing) {
   EXPECT_TRUE(mine().poll(1, 20).empty());
 }
 
+TEST_P(Fabric, HasExactlyADepthThatIsNoPowerOfTwo) {
+  EndpointOptions options;
+  options.queue_pair.send_depth = 13;
+  QueuePair& queue_pair = connect(options);
+  std::uint64_t done = 0;
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    const WorkRequest request = mine().request(Opcode::kWrite, i, 0, 8, kFull, 0, kSignaled);
+    if (i - done == 13) {
+      ASSERT_EQ(queue_pair.post_send(request), PostStatus::kQueueFull) << i;
+      expect_done(done++);
+    }
+    post(request);
+  }
+  for (; done < 100; ++done) expect_done(done);
+}
+
 TEST_P(Fabric, FreesUnsignalledRequestsWithALaterSignalledOne) {
   EndpointOptions options;
   options.queue_pair.send_depth = 16;

@@ -158,5 +158,36 @@ TEST_P(Fabric, AReadSeesTheWriteBeforeIt) {
   }
 }
 
+TEST_P(Fabric, AFencedWriteCarriesWhatTheReadBeforeItBrought) {
+  connect();
+  for (std::uint64_t i = 1; i <= 100; ++i) {
+    std::memcpy(mine().memory().data(), &i, 8);
+    post(mine().request(Opcode::kWrite, i, 0, 8, kFull, 512, 0));
+    post(mine().request(Opcode::kRead, i, 64, 8, kFull, 512, 0));
+    post(mine().request(Opcode::kWrite, i, 64, 8, kFull, 1024, kFence));
+    post(mine().request(Opcode::kRead, i, 128, 8, kFull, 1024, kSignaled));
+    expect_done(i);
+    std::uint64_t seen = 0;
+    std::memcpy(&seen, mine().memory().data() + 128, 8);
+    ASSERT_EQ(seen, i);
+  }
+}
+
+TEST_P(Fabric, SendsInlineAsMuchAsTheQueuePairWasGranted) {
+  EndpointOptions options;
+  options.queue_pair.inline_bytes = mine().device().info().inline_bytes_max;
+  const QueuePair& queue_pair = connect(options);
+  const std::vector<std::byte> bytes(queue_pair.inline_bytes(), std::byte{0x5a});
+  ASSERT_GE(bytes.size(), 64u);
+  WorkRequest request = mine().request(Opcode::kWrite, 1, 0, queue_pair.inline_bytes(), kFull, 64,
+                                       kInline | kSignaled);
+  request.local_address = bytes.data();  // outside every region
+  request.lkey = 0;
+  post(request);
+  expect_done(1);
+  EXPECT_EQ(peer_sum("main", 64, bytes.size()),
+            std::to_string(checksum(bytes.data(), bytes.size())));
+}
+
 }  // namespace
 }  // namespace tickpath::rdma::conformance
