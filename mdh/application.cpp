@@ -137,14 +137,18 @@ void MdhApplication::on_tick() {
 
 // Subscribers go on: what comes by multicast no more, they READ.
 void MdhApplication::tell_multicast_lost() {
-  if (multicast_lost_ || publisher_->multicast() == nullptr) return;
-  const std::string why = publisher_->multicast()->error_text();
-  multicast_lost_ = !why.empty();
-  if (multicast_lost_)
+  if (publisher_->multicast() == nullptr) return;
+  const std::string for_good = publisher_->multicast()->error_text();
+  const std::string why = for_good.empty() ? publisher_->multicast()->group_lost() : for_good;
+  if (!why.empty() && !multicast_lost_)
     log::error(
-        "publish: datagrams reach nobody any more ({}); subscribers READ every update, which "
-        "is slower, until mdh is started again",
-        why);
+        "publish: datagrams reach nobody ({}); subscribers READ every update, which is slower, "
+        "until {}",
+        why,
+        for_good.empty() ? "the group is joined again, which is tried once a second"
+                         : "mdh is started again");
+  if (why.empty() && multicast_lost_) log::info("publish: the multicast group is joined again");
+  multicast_lost_ = !why.empty();
 }
 
 void MdhApplication::remember_symbols() {

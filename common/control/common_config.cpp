@@ -28,7 +28,11 @@ config::Schema<rdma::VerbsOptions> verbs_schema() {
   schema.integer("max_rd_atomic", &V::max_rd_atomic, {1, 255}, "requests",
                  "verbs: READs and atomics under way at once, at most what the device can");
   schema.integer("traffic_class", &V::traffic_class, {0, 255}, "",
-                 "verbs: DSCP * 4 of the packets on RoCE; 0: the system's default");
+                 "verbs: DSCP * 4 of the packets on RoCE, also of datagrams to a group; 0: the "
+                 "system's default");
+  schema.integer("multicast_hops", &V::multicast_hops, {1, 255}, "",
+                 "verbs: hops of datagrams to a group on RoCE; more than 1 where routers pass the "
+                 "group on");
   schema.integer("inline_bytes", &V::inline_bytes, {-1, 4096}, "bytes",
                  "verbs: inline size asked of the device; -1: what each connection needs");
   schema.integer("send_depth", &V::send_depth, {0, 32'768}, "requests",

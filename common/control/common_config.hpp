@@ -48,7 +48,8 @@ struct CommonConfig {
 // Keys: name, run_dir, venue_number, process, log.level, datapath.{cpu, wait, park_timeout,
 // stop_timeout, hang_after}, heartbeat.period, trace.{enabled, file, capacity}, fabric.{provider,
 // device, endpoint, peer_timeout, timeout, retry_cnt, rnr_retry, min_rnr_timer, max_rd_atomic,
-// traffic_class, inline_bytes, send_depth, receive_depth, relaxed_ordering}, security.{mode, keys}.
+// traffic_class, multicast_hops, inline_bytes, send_depth, receive_depth, relaxed_ordering},
+// security.{mode, keys}.
 config::Schema<CommonConfig> common_schema();
 
 std::string_view to_string(WaitMode mode) noexcept;

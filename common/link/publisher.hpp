@@ -48,7 +48,10 @@ class Publisher {
   bool accepting() const noexcept { return peers_.accepting(); }
   // Goes on with set-ups; destroys subscribers that the datapath found dead, and closes their
   // accounts. Call it each tick.
-  void collect() { peers_.collect(); }
+  void collect() {
+    peers_.collect();
+    if (multicast_) multicast_->keep();
+  }
   // Takes `region` back from every subscriber that it was granted to, as an image or an extra; see
   // rdma::QueuePair::revoke(). Set-ups under way are given up. Returns how many grants were taken
   // back.

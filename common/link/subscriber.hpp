@@ -103,9 +103,12 @@ class Subscriber {
   // Destroys what the datapath gave back; ends a connection whose multicast has ended. Call it now
   // and then.
   void collect();
-  // Why multicast is not taken any more, whoever publishes; empty while it is. What was forged once
-  // may be forged again, so this stays: the next connection is written to.
+  // Why the next connection would not take multicast, whoever publishes; empty while it would. What
+  // was forged once may be forged again, so that stays. After a failed join it stays for a minute.
   std::string multicast_refused() const;
+  // Why no datagram comes, as of the last collect(): the network ended the membership, which is
+  // being joined again, while updates are READ. Empty while the group is joined.
+  const std::string& multicast_lost() const noexcept { return group_lost_; }
 
   // ---- datapath thread; noexcept, no system call, no allocation
 
@@ -181,6 +184,7 @@ class Subscriber {
   std::vector<std::byte> adopt(PendingLink<Session> link, const std::vector<std::byte>& answer);
   void begin_multicast(Session& session, std::span<const std::byte> invitation);
   std::optional<std::vector<std::byte>> poll_join();
+  void refuse_join(const std::string& why);
   LinkPart part(std::size_t depth, std::size_t extras) const noexcept;
   std::size_t usable_depth() const noexcept;
 
@@ -225,7 +229,9 @@ class Subscriber {
   std::unique_ptr<Session> joining_;  // connected; its multicast is being joined
   std::vector<std::byte> joining_answer_;
   std::chrono::steady_clock::time_point join_until_;
-  std::string join_error_;
+  std::string join_error_;  // of the last join that failed
+  std::chrono::steady_clock::time_point join_again_at_;
+  std::string group_lost_;
   std::atomic<bool> forged_{false};
 
   Session* current_ = nullptr;  // datapath thread from here on

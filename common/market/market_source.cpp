@@ -31,6 +31,7 @@ MarketSource::MarketSource(rdma::Device& device, rdma::CompletionChannel* channe
 bool MarketSource::maintain(std::uint64_t now_ns) {
   subscriber_.collect();
   tell_refused();
+  tell_lost();
   return reconnect_.step(now_ns, [this] {
     if (!subscriber_.connecting()) {
       wire::Hello hello =
@@ -42,13 +43,24 @@ bool MarketSource::maintain(std::uint64_t now_ns) {
   });
 }
 
-// Once: it stays refused for as long as this program runs.
 void MarketSource::tell_refused() {
-  if (multicast_refused_) return;
   const std::string why = subscriber_.multicast_refused();
+  if (!why.empty() && !multicast_refused_)
+    log::error("mdh at {}: {}; the next connection asks for updates by WRITE", options_.endpoint,
+               why);
   multicast_refused_ = !why.empty();
-  if (multicast_refused_)
-    log::error("mdh at {}: {}; updates are asked for by WRITE from now on", options_.endpoint, why);
+}
+
+void MarketSource::tell_lost() {
+  const std::string& why = subscriber_.multicast_lost();
+  if (!why.empty() && !multicast_lost_)
+    log::error(
+        "mdh at {}: no datagram comes ({}); updates are READ, which is slower, until the group is "
+        "joined again, which is tried once a second",
+        options_.endpoint, why);
+  if (why.empty() && multicast_lost_)
+    log::info("mdh at {}: datagrams come again, or the connection has ended", options_.endpoint);
+  multicast_lost_ = !why.empty();
 }
 
 std::string MarketSource::not_ready_reason() const {

@@ -197,6 +197,7 @@ class MarketSource {
   void attach(std::uint64_t now_ns) noexcept;
   void detach(bool lost) noexcept;
   void tell_refused();
+  void tell_lost();
 
   MarketReaderOptions options_;
   Subscriber subscriber_;
@@ -208,7 +209,7 @@ class MarketSource {
   Counter alive_;
   Counter lost_;  // the last connection
   Counter symbol_conflicts_;
-  bool multicast_refused_ = false;  // control thread
+  bool multicast_refused_ = false, multicast_lost_ = false;  // control thread; as told last
   link::Losses losses_;
 };
 

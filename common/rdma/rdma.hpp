@@ -381,9 +381,11 @@ struct VerbsOptions {
   std::int64_t min_rnr_timer_ns = 0;
   std::uint32_t max_rd_atomic = 16;  // READs and atomics under way at once; at most the device's
   std::uint32_t traffic_class = 0;   // DSCP << 2, as on the wire; 0: the system's default
-  std::int32_t inline_bytes = -1;    // asked for; -1: what each connection asks for
-  std::uint32_t send_depth = 0;      // at least so deep; 0: what each connection asks for
-  std::uint32_t receive_depth = 0;   // likewise
+  // RoCE: routers that a datagram to a group may pass, and one. 1: it stays in its subnet.
+  std::uint32_t multicast_hops = 1;
+  std::int32_t inline_bytes = -1;   // asked for; -1: what each connection asks for
+  std::uint32_t send_depth = 0;     // at least so deep; 0: what each connection asks for
+  std::uint32_t receive_depth = 0;  // likewise
   // PCIe may reorder the writes of a message where nobody can see half of one: in regions without
   // remote rights (SENDs, answers of READs). Never in memory that peers WRITE.
   bool relaxed_ordering = false;
@@ -424,10 +426,10 @@ struct DeviceInfo {
   std::string attributes;
   std::uint32_t inline_bytes_max = 0;
   std::uint32_t queue_depth_max = 0;  // requests of one queue, each with a place for its completion
-  // The most that QueuePairOptions::message_bytes_max may ask for: the longest SEND that can be
-  // received. 0: no limit below 2^31.
   // Requests of a receive queue, where that can be deeper; 0: as deep as a send queue.
   std::uint32_t receive_depth_max = 0;
+  // The most that QueuePairOptions::message_bytes_max may ask for: the longest SEND that can be
+  // received. 0: no limit below 2^31.
   std::uint32_t message_bytes_max = 0;
   bool revokes = false;  // what QueuePair::revoke() took back is gone, whatever the peer does
   // A READ is a copy by the CPU that asks for it: its bytes cost time, the way there does not.

@@ -64,12 +64,7 @@ MulticastReceiver::MulticastReceiver(rdma::Device& device, rdma::CompletionChann
   pair_ = device.create_datagram_queue_pair(*queue_, options);
   // Posted before anything can come, by the thread that will not touch it again.
   for (std::uint64_t buffer = 0; buffer < kReceives; ++buffer) post_receive(buffer);
-  membership_ = pair_->join(invitation.group, rdma::MulticastRole::kReceiver);
-}
-
-std::string MulticastReceiver::error_text() const {
-  const std::string text = pair_->error_text();
-  return text.empty() ? membership_->error_text() : text;
+  member_ = std::make_unique<GroupMember>(*pair_, invitation.group, rdma::MulticastRole::kReceiver);
 }
 
 void MulticastReceiver::attach(Connection& connection, const rdma::RemoteRegion& ring,

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common/base/random.hpp"
+#include "common/link/detail/group_member.hpp"
 #include "common/link/detail/one_sided.hpp"
 #include "common/link/multicast.hpp"
 #include "common/rdma/datagram.hpp"
@@ -45,9 +46,13 @@ class MulticastReceiver final : public OneSidedClient {
 
   // ---- control thread
   // Never blocks. False: still joining. Throws rdma::SetupError.
-  bool joined() { return membership_->poll(); }
-  // Why nothing comes any more; empty while it may. Any thread.
-  std::string error_text() const;
+  bool joined() { return member_->joined(); }
+  // Once joined, now and then: joins again where the network ended it. What is missed is READ.
+  void keep() { member_->keep(); }
+  // Why the queue pair takes nothing any more, for good; empty while it may. Any thread.
+  std::string error_text() const { return pair_->error_text(); }
+  // Why the group is lost; empty while it is joined. Any thread.
+  std::string group_lost() const { return member_->error_text(); }
 
   // ---- datapath thread
   // ring: the publisher's region; images: its table.
@@ -169,7 +174,7 @@ class MulticastReceiver final : public OneSidedClient {
   std::unique_ptr<rdma::MemoryRegion> buffers_;
   std::unique_ptr<rdma::CompletionQueue> queue_;
   std::unique_ptr<rdma::DatagramQueuePair> pair_;
-  std::unique_ptr<rdma::MulticastMembership> membership_;
+  std::unique_ptr<GroupMember> member_;
   rdma::RemoteRegion ring_;
   rdma::RemoteRegion table_;
 

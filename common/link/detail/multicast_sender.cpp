@@ -55,10 +55,10 @@ MulticastSender::MulticastSender(rdma::Device& device, const std::string& name,
 
   queue_ = device.create_queue(2 * options.send_depth, nullptr);
   pair_ = device.create_datagram_queue_pair(*queue_, pair_options(device, options));
-  membership_ = pair_->join(options.group, rdma::MulticastRole::kSender);
-  rdma::wait_for(*membership_);
+  member_ = std::make_unique<GroupMember>(*pair_, options.group, rdma::MulticastRole::kSender);
+  member_->wait();
   datagram_bytes_ =
-      std::min<std::size_t>(membership_->datagram_bytes_max(),
+      std::min<std::size_t>(member_->datagram_bytes_max(),
                             std::min(options.datagram_bytes_max, device.info().datagram_bytes_max));
   const std::size_t needed =
       sizeof(DatagramHeader) + std::max(sizeof(RingSlot), image_bytes == 0 ? 0 : 8 + image_bytes);
@@ -67,7 +67,7 @@ MulticastSender::MulticastSender(rdma::Device& device, const std::string& name,
                            name + ": a datagram to " + options.group + " takes " +
                                std::to_string(datagram_bytes_) + " bytes, needed are " +
                                std::to_string(needed) + "; a port with a larger MTU has room");
-  request_ = rdma::datagram_to(*membership_->group());
+  address(*member_->group());
   stride_ = (datagram_bytes_ + kCacheLineBytes - 1) & ~(kCacheLineBytes - 1);
   buffers_ =
       device.allocate((options.send_depth + 1) * stride_, rdma::kLocalWrite, name + ".datagrams");
@@ -84,9 +84,11 @@ MulticastSender::MulticastSender(rdma::Device& device, const std::string& name,
   store_state({});
 }
 
-std::string MulticastSender::error_text() const {
-  const std::string text = pair_->error_text();
-  return text.empty() ? membership_->error_text() : text;
+// Joined anew, the group may be at another place of the adapter's tables, with another Q_Key.
+void MulticastSender::address(const rdma::AddressHandle& group) noexcept {
+  request_.destination = &group;
+  request_.remote_qp_number = group.address().qp_number;
+  request_.remote_q_key = group.address().q_key;
 }
 
 // Where the next `bytes` of the datagram go; one that is full, or of another kind, is sent first.
@@ -156,6 +158,9 @@ void MulticastSender::send() noexcept {
   std::memcpy(filling_ + offsetof(DatagramHeader, count), &count, 1);
   const bool in_line = bytes_ <= pair_->inline_bytes();
   const bool signal = ++unsignaled_ >= std::max(1u, options_.send_depth / 4);
+  const rdma::AddressHandle* const group = member_->group();
+  if (group != request_.destination) [[unlikely]]
+    address(*group);
   request_.local_address = filling_;
   request_.length_bytes = static_cast<std::uint32_t>(bytes_);
   request_.flags = static_cast<std::uint8_t>((in_line ? unsigned{rdma::kInline} : 0u) |

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "common/link/detail/group_member.hpp"
 #include "common/link/multicast.hpp"
 #include "common/rdma/datagram.hpp"
 #include "common/rdma/rdma.hpp"
@@ -23,8 +24,12 @@ class MulticastSender {
   // ---- control thread
   const MulticastInvitation& invitation() const noexcept { return invitation_; }
   rdma::Grant grant() const noexcept { return {region_.get(), rdma::kRemoteRead}; }
-  // Why datagrams reach nobody any more; empty while they do. Any thread.
-  std::string error_text() const;
+  // Now and then: joins the group again where the network ended the membership.
+  void keep() { member_->keep(); }
+  // Why datagrams reach nobody, for good; empty while they may. Any thread.
+  std::string error_text() const { return pair_->error_text(); }
+  // Why the group is lost, until it is joined again; empty while it is joined. Any thread.
+  std::string group_lost() const { return member_->error_text(); }
 
   // ---- datapath thread
   // Stores the slot, whose sequence is the next, and puts it into the datagram under way.
@@ -50,6 +55,7 @@ class MulticastSender {
   void store_state(const MulticastState& state) noexcept;
   std::byte* room_for(DatagramKind kind, std::uint64_t first, std::size_t bytes) noexcept;
   void send() noexcept;
+  void address(const rdma::AddressHandle& group) noexcept;
   void read_completions() noexcept;
 
   MulticastOptions options_;
@@ -60,7 +66,7 @@ class MulticastSender {
   std::unique_ptr<rdma::MemoryRegion> buffers_;  // datagrams under way, one a request and one more
   std::unique_ptr<rdma::CompletionQueue> queue_;
   std::unique_ptr<rdma::DatagramQueuePair> pair_;
-  std::unique_ptr<rdma::MulticastMembership> membership_;
+  std::unique_ptr<GroupMember> member_;
   MulticastInvitation invitation_;
 
   MulticastPlace* place_;
@@ -69,7 +75,7 @@ class MulticastSender {
   std::uint64_t* log_;
   RingSlot* slots_;
 
-  rdma::DatagramRequest request_;  // prefilled
+  rdma::DatagramRequest request_;  // prefilled, for the group as it was joined last
   std::size_t datagram_bytes_;     // the longest
   std::size_t stride_;             // of buffers
   std::size_t buffer_ = 0;         // the one that is filled

@@ -26,6 +26,8 @@ inline constexpr std::uint32_t kReadingSendDepth =
     kSubscriberSendDepth + 2 * MulticastReceiver::kRequestsMax;
 // For the join of a group, behind the connection's set-up.
 inline constexpr std::chrono::seconds kJoinPatience{5};
+// After a failed join connections ask to be written to for so long; a later one tries again.
+inline constexpr std::chrono::seconds kJoinPause{60};
 
 template <SlotPayload T, ImagePayload Image>
 Subscriber<T, Image>::Subscriber(rdma::Device& device, rdma::CompletionChannel* channel,
@@ -157,7 +159,7 @@ void Subscriber<T, Image>::begin_multicast(Session& session,
     session.receiver = std::make_unique<MulticastReceiver>(
         device_, channel_, options_.name, invited, memory, options_.loss, counters_.multicast);
   } catch (const rdma::SetupError& error) {
-    join_error_ = error.what();
+    refuse_join(error.what());
     throw;
   }
   join_until_ = std::chrono::steady_clock::now() + kJoinPatience;
@@ -185,21 +187,30 @@ std::optional<std::vector<std::byte>> Subscriber<T, Image>::poll_join() {
     }
   } catch (const rdma::SetupError& error) {
     joining_.reset();
-    // The next attempt asks to be written to.
-    join_error_ =
-        options_.name + ": the publisher's multicast could not be joined: " + error.what();
+    refuse_join(options_.name + ": the publisher's multicast could not be joined: " + error.what());
     throw rdma::SetupError(error.cause(), join_error_);
   }
   handover_.give(std::move(joining_));
   return std::move(joining_answer_);
 }
 
+// The next attempt asks to be written to.
+template <SlotPayload T, ImagePayload Image>
+void Subscriber<T, Image>::refuse_join(const std::string& why) {
+  join_error_ = why;
+  join_again_at_ = std::chrono::steady_clock::now() + kJoinPause;
+}
+
 template <SlotPayload T, ImagePayload Image>
 void Subscriber<T, Image>::collect() {
   handover_.collect();
-  for (const std::unique_ptr<Session>& session : handover_.owned())
-    if (session->receiver && !session->receiver->error_text().empty())
-      session->connection->queue_pair().disconnect();
+  group_lost_.clear();
+  for (const std::unique_ptr<Session>& session : handover_.owned()) {
+    if (!session->receiver) continue;
+    session->receiver->keep();
+    group_lost_ = session->receiver->group_lost();
+    if (!session->receiver->error_text().empty()) session->connection->queue_pair().disconnect();
+  }
 }
 
 template <SlotPayload T, ImagePayload Image>
@@ -207,7 +218,7 @@ std::string Subscriber<T, Image>::multicast_refused() const {
   // Relaxed: it orders nothing, and the connection that it is of has ended by then.
   if (forged_.load(std::memory_order_relaxed))
     return "what was not the publisher's came by multicast";
-  return join_error_;
+  return std::chrono::steady_clock::now() < join_again_at_ ? join_error_ : std::string();
 }
 
 }  // namespace tickpath::link

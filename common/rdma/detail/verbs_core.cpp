@@ -14,8 +14,8 @@
 #include "common/rdma/detail/verbs_attributes.hpp"
 #include "common/rdma/detail/verbs_connection.hpp"
 #include "common/rdma/detail/verbs_datagram_queue_pair.hpp"
-#include "common/rdma/detail/verbs_probe.hpp"
 #include "common/rdma/detail/verbs_features.hpp"
+#include "common/rdma/detail/verbs_probe.hpp"
 
 namespace tickpath::rdma::detail {
 namespace {
@@ -297,6 +297,11 @@ void VerbsCore::on_async_event(const ibv_async_event& event) noexcept {
       for (const auto& each : connections()) {
         if (each->uses(event.element.cq)) each->fail_device(what);
       }
+      for (const auto& each : datagrams()) {
+        if (!each->uses(event.element.cq)) continue;
+        set_flush_in_software();
+        each->fail(what, true);
+      }
       note_once("cq", what);
       return;
     case IBV_EVENT_DEVICE_FATAL:
@@ -310,9 +315,14 @@ void VerbsCore::on_async_event(const ibv_async_event& event) noexcept {
             false);
       }
       return;
+    case IBV_EVENT_GID_CHANGE:
+      // Memberships look at it (VerbsMembership::poll()); every connection is resolved anew.
+      if (event.element.port_num == chosen_.port)
+        gid_changes_.fetch_add(1, std::memory_order_relaxed);  // see gid_changes()
+      return;
     default:
-      // Communication established, last WQE reached, LID, GID and P_Key changes, port up again:
-      // nothing depends on them, as every connection is resolved anew.
+      // Communication established, last WQE reached, LID and P_Key changes, port up again: nothing
+      // depends on them, as every connection is resolved anew.
       return;
   }
 }
@@ -385,6 +395,12 @@ void VerbsCore::on_cm_request(const rdma_cm_event& event) noexcept {
             "refused");
   ::rdma_reject(id, nullptr, 0);
   ::rdma_destroy_id(id);
+}
+
+bool VerbsCore::has_gid(std::uint32_t index) const noexcept {
+  ibv_gid now{};
+  return ::ibv_query_gid(context(), chosen_.port, static_cast<int>(index), &now) == 0 &&
+         std::memcmp(now.raw, chosen_.raw_gid.raw, sizeof(now.raw)) == 0;
 }
 
 bool VerbsCore::same_device(const rdma_cm_id* id) const noexcept {

@@ -78,6 +78,13 @@ class VerbsCore : public DeviceNotes, public ConnectionRegistry<VerbsConnection>
   // Some connection failed: the background thread tells its peer. Any thread; a system call.
   void kick() noexcept;
 
+  // How often the GIDs of our port have changed: an address was set or removed. Any thread.
+  std::uint64_t gid_changes() const noexcept {
+    return gid_changes_.load(std::memory_order_relaxed);  // a hint to look; it orders nothing
+  }
+  // Ours is still at that place of the port's table. Control thread.
+  bool has_gid(std::uint32_t index) const noexcept;
+
   // Control thread.
   void watch_datagrams(const std::shared_ptr<DatagramFate>& datagrams);
 
@@ -117,6 +124,7 @@ class VerbsCore : public DeviceNotes, public ConnectionRegistry<VerbsConnection>
       nullptr, &::rdma_destroy_event_channel};
   std::shared_ptr<const net::SecureContext> security_;
   std::atomic<bool> flush_in_software_{false};
+  std::atomic<std::uint64_t> gid_changes_{0};
 
   mutable std::mutex mutex_;  // set-up and failures only; never the datapath
   std::string lost_;

@@ -52,6 +52,11 @@ bool DatagramFate::uses(const ibv_qp* queue_pair) const noexcept {
   return queue_pair_ == queue_pair;
 }
 
+bool DatagramFate::uses(const ibv_cq* queue) const noexcept {
+  const std::lock_guard lock(mutex_);
+  return queue_pair_ != nullptr && queue_pair_->send_cq == queue;
+}
+
 void DatagramFate::finish() noexcept {
   const std::lock_guard lock(mutex_);
   if (!failed() || finished_ || queue_pair_ == nullptr) return;
@@ -142,12 +147,12 @@ void VerbsDatagramQueuePair::make_ready() {
   ibv_qp_attr attributes{};
   attributes.qp_state = IBV_QPS_INIT;
   attributes.port_num = core_->chosen().port;
+  attributes.pkey_index = core_->chosen().pkey_index;  // that of groups joined at its address
   attributes.qkey = address_.q_key;
   move_datagrams(queue_pair_.get(), attributes,
                  IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY, "INIT");
   attributes.qp_state = IBV_QPS_RTR;
   move_datagrams(queue_pair_.get(), attributes, IBV_QP_STATE, "RTR");
-  attributes.pkey_index = core_->chosen().pkey_index;  // that of groups joined at its address
   attributes.qp_state = IBV_QPS_RTS;
   attributes.sq_psn = 0;
   move_datagrams(queue_pair_.get(), attributes, IBV_QP_STATE | IBV_QP_SQ_PSN, "RTS");

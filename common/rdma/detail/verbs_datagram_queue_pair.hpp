@@ -38,6 +38,7 @@ class DatagramFate {
   // Background thread.
   void fail(const std::string& text, bool gone) noexcept;
   bool uses(const ibv_qp* queue_pair) const noexcept;
+  bool uses(const ibv_cq* queue) const noexcept;
   // Moves a failed queue pair to error, so that the device flushes it: a failed send stops the send
   // queue alone (volume 1, 10.3.1, SQE).
   void finish() noexcept;

@@ -17,6 +17,19 @@ bool is_multicast(const sockaddr_storage& address) noexcept {
          IN6_IS_ADDR_MULTICAST(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
 }
 
+// On InfiniBand the subnet manager says how packets of a group travel. On RoCE rdma_cm gives no
+// traffic class and one hop (the kernel's cma_iboe_join_multicast()). Unmarked, market data would
+// be the only packets that a lossless network drops, so the marks of connections are taken.
+ibv_ah_attr attributes_to(const rdma_ud_param& joined, const VerbsCore& core) {
+  ibv_ah_attr attributes = joined.ah_attr;
+  if (core.chosen().port_attributes.link_layer == IBV_LINK_LAYER_ETHERNET) {
+    const VerbsOptions& options = core.options().verbs;
+    attributes.grh.traffic_class = static_cast<std::uint8_t>(options.traffic_class);
+    attributes.grh.hop_limit = static_cast<std::uint8_t>(options.multicast_hops);
+  }
+  return attributes;
+}
+
 }  // namespace
 
 VerbsMembership::VerbsMembership(VerbsDatagramQueuePair& queue_pair, const std::string& group,
@@ -43,6 +56,7 @@ VerbsMembership::VerbsMembership(VerbsDatagramQueuePair& queue_pair, const std::
          "the queue pair has another Q_Key than the group: it would receive nothing; make it with "
          "kDefaultQKey");
   }
+  gid_changes_ = core.gid_changes();
   begin();
 }
 
@@ -101,6 +115,12 @@ bool VerbsMembership::poll() {
     ::rdma_ack_cm_event(event);
     on_event(type, status, joined);
   }
+  // rdma_cm says nothing of an address that was removed, and the group left with it.
+  const VerbsCore& core = *queue_pair_->core();
+  const std::uint64_t changes = core.gid_changes();
+  if (joined_ && changes != gid_changes_ && !core.has_gid(gid_index_))
+    lose(core.info().name + " has lost the address " + address_text(core.own_address()));
+  gid_changes_ = changes;
   return joined_;
 }
 
@@ -109,10 +129,17 @@ void VerbsMembership::on_event(rdma_cm_event_type type, int status, const rdma_u
     on_joined(joined);
     return;
   }
-  if (type != RDMA_CM_EVENT_MULTICAST_ERROR && type != RDMA_CM_EVENT_DEVICE_REMOVAL) return;
+  // ADDR_CHANGE: a bond failed over to its other port (the kernel's cma_netdev_change()).
+  if (type != RDMA_CM_EVENT_MULTICAST_ERROR && type != RDMA_CM_EVENT_DEVICE_REMOVAL &&
+      type != RDMA_CM_EVENT_ADDR_CHANGE)
+    return;
   const std::string what = std::string(::rdma_event_str(type)) +
                            (status < 0 ? std::string(": ") + std::strerror(-status) : "");
   if (!joined_) fail(SetupCause::kRefused, what);
+  lose(what);
+}
+
+void VerbsMembership::lose(const std::string& what) {
   const std::lock_guard lock(mutex_);
   if (error_text_.empty()) error_text_ = "multicast group " + name_ + " is lost: " + what;
 }
@@ -120,6 +147,7 @@ void VerbsMembership::on_event(rdma_cm_event_type type, int status, const rdma_u
 void VerbsMembership::on_joined(const rdma_ud_param& joined) {
   gid_ = joined.ah_attr.grh.dgid;
   lid_ = joined.ah_attr.dlid;
+  gid_index_ = joined.ah_attr.grh.sgid_index;
   if (role_ != MulticastRole::kSender) {
     if (queue_pair_->address().q_key != joined.qkey) {
       fail(SetupCause::kLimit, "its Q_Key is " + std::to_string(joined.qkey) +
@@ -134,7 +162,7 @@ void VerbsMembership::on_joined(const rdma_ud_param& joined) {
     DatagramAddress address{.qp_number = joined.qp_num, .q_key = joined.qkey, .lid = lid_};
     std::memcpy(address.gid.data(), gid_.raw, address.gid.size());
     handle_ = std::make_unique<VerbsAddressHandle>(*queue_pair_, queue_pair_->core(), address,
-                                                   joined.ah_attr);
+                                                   attributes_to(joined, *queue_pair_->core()));
   }
   joined_ = true;
 }

@@ -41,6 +41,7 @@ class VerbsMembership final : public MulticastMembership {
 
   void begin();
   void on_event(rdma_cm_event_type type, int status, const rdma_ud_param& joined);
+  void lose(const std::string& what);
   void on_joined(const rdma_ud_param& joined);
   [[noreturn]] void fail(SetupCause cause, const std::string& what) const;
 
@@ -53,8 +54,10 @@ class VerbsMembership final : public MulticastMembership {
   bool asked_ = false;                         // rdma_cm was asked to join
   bool joined_ = false;
   bool attached_ = false;
+  std::uint64_t gid_changes_ = 0;  // of the device, as looked at last
   ibv_gid gid_{};
   std::uint16_t lid_ = 0;
+  std::uint32_t gid_index_ = 0;  // from which it was joined
   std::unique_ptr<VerbsAddressHandle> handle_;
   mutable std::mutex mutex_;  // of the text alone
   std::string error_text_;

@@ -386,6 +386,34 @@ TEST_F(Multicast, HandsOverWhatHadArrivedBeforeThePublisherDiedAndConnectsAgain)
   EXPECT_EQ(subscriber.counters().by_multicast.get(), 1u);
 }
 
+TEST_F(Multicast, JoinsAGroupAgainThatWasLostAndKeepsTheConnection) {
+  if (over_network()) GTEST_SKIP() << "a group of the network is not for a test to remove";
+  TestSubscriber subscriber(*fabric.device, nullptr, reader(256));
+  join(fabric, source, subscriber);
+  ASSERT_TRUE(reach_live(source, subscriber, sink));
+  std::filesystem::remove_all(source.publisher.multicast()->invitation().group);
+  bool lost = false;
+  ASSERT_TRUE(both_until(subscriber, [&] {
+    subscriber.collect();
+    lost = lost || !subscriber.multicast_lost().empty();
+    return lost && subscriber.multicast_lost().empty();
+  }));
+  source.publisher.collect();
+  EXPECT_NE(source.publisher.multicast()->group_lost(), "");
+  ASSERT_TRUE(eventually([&] {
+    source.publisher.collect();
+    return source.publisher.multicast()->group_lost().empty();
+  }));
+  // The subscriber finds the sender in the group: what it does not READ comes from there.
+  const std::uint64_t before = subscriber.counters().multicast.datagrams.get();
+  ASSERT_TRUE(both_until(subscriber, [&] {
+    if (sink.updates.size() == source.changes) source.change_some(1);
+    return subscriber.counters().multicast.datagrams.get() > before + 10;
+  }));
+  EXPECT_EQ(sink.events, std::vector<LinkEvent>{LinkEvent::kConnected});
+  EXPECT_EQ(subscriber.counters().by_multicast.get(), 1u);
+}
+
 TEST_F(Multicast, VerifiesWhatItTookByThePublishersCheckWord) {
   TestSubscriber subscriber(*fabric.device, nullptr, reader(256, 50));
   join(fabric, source, subscriber);
