@@ -124,14 +124,25 @@ bool Gateway::take_id(StrategySlot& slot, std::uint64_t order_id) noexcept {
   return true;
 }
 
+[[gnu::always_inline]] inline Conditions Gateway::conditions_now() const noexcept {
+  Conditions now = conditions_;
+  now.session_up = venue_.up() && venue_.takes_orders();
+  now.behind_gap = venue_.behind_gap();
+  return now;
+}
+
 // What is asked of every new order and replacement, whatever it is: rate and conditions.
 [[gnu::always_inline]] inline wire::RejectReason Gateway::check_moment(
     StrategySlot& slot) noexcept {
   if (!slot.rate.allow(tsc_now().value, limits_.messages_per_second_max, hz_))
     return wire::RejectReason::kMessageRate;
-  conditions_.session_up = venue_.up() && venue_.takes_orders();
-  conditions_.behind_gap = venue_.behind_gap();
-  return check_conditions(conditions_, block_, slot.id);
+  return check_conditions(conditions_now(), block_, slot.id);
+}
+
+wire::RejectReason Gateway::refuses_all(const StrategySlot& slot) const noexcept {
+  if (!journal_.has_room()) [[unlikely]]
+    return wire::RejectReason::kJournalFull;
+  return check_conditions(conditions_now(), block_, slot.id);
 }
 
 wire::RejectReason Gateway::check_new(StrategySlot& slot, const wire::OrderRequest& request,
@@ -523,6 +534,7 @@ bool Gateway::turn() noexcept {
     StrategySlot& slot = slots_[i];
     if (slot.lead_untold) [[unlikely]]
       worked |= tell_strategy_leads(slot);
+    worked |= tell_accepting(slot);
     if (slot.queue_size != 0) worked |= flush_reports(slot);
     if (slot.crowded && (tsc_now() - slot.crowded_since).value > unread_ticks_) [[unlikely]]
       cut_off(slot);
@@ -552,8 +564,11 @@ std::size_t Gateway::requests_taken(std::size_t index) const noexcept {
 }
 
 bool Gateway::reports_wait() const noexcept {
-  for (std::size_t i = 0; i < slot_count(); ++i)
-    if (slots_[i].connected && slots_[i].queue_size != 0) return true;
+  for (std::size_t i = 0; i < slot_count(); ++i) {
+    const StrategySlot& slot = slots_[i];
+    if (!slot.connected) continue;
+    if (slot.queue_size != 0 || slot.accepting_told != refuses_all(slot)) return true;
+  }
   return false;
 }
 

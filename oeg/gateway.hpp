@@ -144,6 +144,7 @@ class Gateway final : public fix::Handler {
   void begin_positions(std::size_t slot) noexcept {
     slots_[slot].next_position = 0;
     slots_[slot].lead_untold = epoch_ != 0;
+    slots_[slot].accepting_untold = true;
   }
   void on_request(std::size_t slot, const wire::OrderRequest& request) noexcept;
   // The strategy's open orders are to be cancelled by oeg, if so configured.
@@ -205,8 +206,10 @@ class Gateway final : public fix::Handler {
   // How many requests to take from a strategy's channel now; the rest waits there, and its credits
   // with it. Datapath thread.
   std::size_t requests_taken(std::size_t slot) const noexcept;
-  // Reports wait for credits: do not sleep.
+  // A strategy does not have everything yet that it gets from us: do not sleep.
   bool reports_wait() const noexcept;
+  // Why every new order of the strategy is refused now; kNone: none is for that.
+  wire::RejectReason refuses_all(const StrategySlot& slot) const noexcept;
 
   // ---- fix::Handler
   // Room for whatever the next message brings. What is not read waits in the socket, and then at
@@ -332,6 +335,8 @@ class Gateway final : public fix::Handler {
   void report_to(StrategySlot& slot, const wire::OrderReport& report) noexcept;
   void count_sent(StrategySlot& slot, const wire::OrderReport& report) noexcept;
   bool tell_strategy_leads(StrategySlot& slot) noexcept;
+  bool tell_accepting(StrategySlot& slot) noexcept;
+  Conditions conditions_now() const noexcept;
   bool tell_positions(StrategySlot& slot) noexcept;
   bool flush_reports(StrategySlot& slot) noexcept;
   void drop_reports(StrategySlot& slot) noexcept;
@@ -346,7 +351,7 @@ class Gateway final : public fix::Handler {
   trace::TraceWriter& trace_;
   const std::uint64_t hz_;
 
-  Conditions conditions_;
+  Conditions conditions_;  // but for what the venue says each time: conditions_now()
   wire::ControlBlock block_{};
   std::uint64_t refusals_journaled_ = 0;
   Limits limits_;

@@ -1,19 +1,11 @@
 // The report side of the gateway: from the venue to ledger, journal, drop copy and strategy.
 #include <cstring>
-#include <utility>
 
 #include "common/wire/order_terms.hpp"
 #include "oeg/gateway.hpp"
 
 namespace tickpath::oeg {
 namespace {
-
-// How many reports at once go to a strategy that got credits again.
-constexpr int kReportsPerTurn = 64;
-
-// The most that one message of the venue brings a strategy: the answer to a cancel of an order that
-// the venue does not know, and that order's end.
-constexpr std::size_t kReportsAMessage = 2;
 
 // In the journal, of a request whose answer does not come any more: not 0, which says that it never
 // left.
@@ -461,135 +453,6 @@ void Gateway::tell_leads() noexcept {
   event.event = wire::EventKind::kLeads;
   event.order_id = epoch_;
   publish(event, IdMap::kNone);
-}
-
-void Gateway::report_to(StrategySlot& slot, const wire::OrderReport& report) noexcept {
-  if (!slot.connected && !slot.awaited) {
-    counters_.reports.dropped.add();
-    slot.counters.reports_dropped.add();
-    return;
-  }
-  // Order is kept: nothing overtakes what waits.
-  if (slot.connected && slot.queue_size == 0 && !slot.lead_untold) {
-    if (strategies_.send(slot_index(slot), report)) [[likely]] {
-      count_sent(slot, report);
-      return;
-    }
-  }
-  if (slot.queue_size == slot.queue.size()) {
-    // Gone, or behind a gap of the venue's that was longer than all that is kept.
-    counters_.reports.dropped.add();
-    slot.counters.reports_dropped.add();
-    cut_off(slot);
-    return;
-  }
-  slot.queue[(slot.queue_head + slot.queue_size++) % slot.queue.size()] = report;
-  counters_.reports.queued.add();
-  weigh_queue(slot);
-}
-
-// After each change of a queue, or of who reads it.
-void Gateway::weigh_queue(StrategySlot& slot) noexcept {
-  const bool crowded = slot.connected && slot.queue_size + kReportsAMessage > options_.report_queue;
-  if (crowded == slot.crowded) [[likely]]
-    return;
-  slot.crowded = crowded;
-  if (crowded) {
-    ++crowded_;
-    slot.crowded_since = tsc_now();
-    counters_.reports.venue_held.add();
-  } else {
-    --crowded_;
-  }
-}
-
-// It does not read, and the others wait for it: it must not trade on what it does not know.
-void Gateway::cut_off(StrategySlot& slot) noexcept {
-  counters_.strategies_dropped.add();
-  slot.awaited = false;
-  const bool was_connected = std::exchange(slot.connected, false);
-  drop_reports(slot);
-  orphan_orders(slot_index(slot));
-  if (was_connected) strategies_.drop(slot_index(slot));
-}
-
-// Positions answer nothing and are no reports in the books.
-void Gateway::count_sent(StrategySlot& slot, const wire::OrderReport& report) noexcept {
-  if (report.kind == wire::ReportKind::kPosition || report.kind == wire::ReportKind::kPositionsEnd)
-    return;
-  counters_.reports.sent.add();
-  slot.counters.reports_sent.add();
-  slot.counters.connection_reports.add();
-}
-
-bool Gateway::tell_strategy_leads(StrategySlot& slot) noexcept {
-  wire::PositionReport leads{};
-  leads.kind = wire::ReportKind::kLeads;
-  leads.strategy_id = slot.id;
-  leads.epoch = epoch_;
-  wire::OrderReport report;
-  std::memcpy(&report, &leads, sizeof(report));
-  slot.lead_untold = !strategies_.send(slot_index(slot), report);
-  return !slot.lead_untold;
-}
-
-// A row is right at the place where it stands between the reports; so it may only be sent when
-// nothing waits before it.
-bool Gateway::tell_positions(StrategySlot& slot) noexcept {
-  const auto send = [&](const wire::PositionReport& row) {
-    wire::OrderReport report;
-    std::memcpy(&report, &row, sizeof(report));
-    return strategies_.send(slot_index(slot), report);
-  };
-  int sent = 0;
-  while (slot.connected && slot.queue_size == 0 && !slot.lead_untold && sent < kReportsPerTurn) {
-    wire::PositionReport position{};
-    position.strategy_id = slot.id;
-    position.epoch = epoch_;
-    if (slot.next_position == ledger_.position_count()) {
-      position.kind = wire::ReportKind::kPositionsEnd;
-      if (slot.orphans || !send(position)) break;
-      slot.next_position = StrategySlot::kPositionsTold;
-      return true;
-    }
-    const wire::PositionRow& row = ledger_.position(slot.next_position).row;
-    if (row.strategy_id == slot.id) {
-      position.kind = wire::ReportKind::kPosition;
-      position.instrument_id = row.instrument_id;
-      position.position_shares = row.position_shares;
-      position.cash = row.cash;
-      position.fills = row.fills;
-      position.symbol = wire::symbol_word(instruments_[row.instrument_id].symbol.view());
-      if (!send(position)) break;
-      ++sent;
-    }
-    ++slot.next_position;
-  }
-  return sent != 0;
-}
-
-bool Gateway::flush_reports(StrategySlot& slot) noexcept {
-  if (!slot.connected || slot.lead_untold) return false;
-  const std::size_t index = slot_index(slot);
-  int sent = 0;
-  while (slot.queue_size != 0 && sent < kReportsPerTurn &&
-         strategies_.send(index, slot.queue[slot.queue_head])) {
-    count_sent(slot, slot.queue[slot.queue_head]);
-    slot.queue_head = (slot.queue_head + 1) % slot.queue.size();
-    --slot.queue_size;
-    ++sent;
-  }
-  if (sent == 0) return false;
-  if (slot.crowded) slot.crowded_since = tsc_now();
-  weigh_queue(slot);
-  return true;
-}
-
-void Gateway::drop_reports(StrategySlot& slot) noexcept {
-  counters_.reports.dropped.add(slot.queue_size);
-  slot.counters.reports_dropped.add(slot.queue_size);
-  slot.queue_size = 0;
-  weigh_queue(slot);
 }
 
 }  // namespace tickpath::oeg

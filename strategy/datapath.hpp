@@ -74,6 +74,9 @@ class StrategyDatapath final : public control::Datapath {
     void on_gateway_silent(std::uint8_t strategy) noexcept {
       engine.on_gateway_silent(strategy, stack);
     }
+    void on_accepting(std::uint8_t strategy, wire::RejectReason refuses) noexcept {
+      engine.on_accepting(strategy, refuses, stack);
+    }
     Engine& engine;
     std::size_t stack;
   };

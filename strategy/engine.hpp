@@ -142,6 +142,10 @@ class Engine {
   // Connected, but it shows no life: nothing is sent until on_gateway(), and every answer may still
   // come.
   void on_gateway_silent(std::uint8_t strategy, std::size_t stack = 0) noexcept;
+  // Why oeg refuses every new order now; kNone: it does not. Its answers say it as well, one by
+  // one.
+  void on_accepting(std::uint8_t strategy, wire::RejectReason refuses,
+                    std::size_t stack = 0) noexcept;
 
   // ---- datapath: time
 
@@ -337,6 +341,8 @@ class Engine {
   void tell_gateway(Instance& instance, std::size_t stack) noexcept;
   // Whether any oeg of the venue is: of several shards the others go on.
   bool gateway_is_up(const Instance& instance, std::size_t venue) const noexcept;
+  // Whether any oeg of the venue is up and accepts new orders.
+  bool gateway_accepts(const Instance& instance, std::size_t venue) const noexcept;
   void want_cancels(Instance& instance, bool spare_immediate, Listings of) noexcept;
   // These books cannot be trusted any more.
   void on_stale(Listings of) noexcept;

@@ -100,7 +100,8 @@ void count_report(const Instance& instance, const Gateway& gateway, const wire::
     case wire::ReportKind::kPositionsEnd:
     case wire::ReportKind::kLeads:
     case wire::ReportKind::kText:
-      break;  // no reports of orders: they go to on_position() and on_text()
+    case wire::ReportKind::kAccepting:
+      break;  // no reports of orders: they go to on_position(), on_text(), on_accepting()
   }
 }
 
@@ -479,6 +480,7 @@ void Engine::on_gateway(std::uint8_t strategy, bool up, std::size_t stack) noexc
     gateway.up = false;
     gateway.connected = false;
     gateway.recovering = false;
+    gateway.refuses = wire::RejectReason::kNone;  // told anew with the next connection
     lose_answers(*instance, gateway, stack);
   } else {
     if (!gateway.connected) {
@@ -525,6 +527,12 @@ void Engine::on_gateway_silent(std::uint8_t strategy, std::size_t stack) noexcep
   tell_gateway(*instance, stack);
 }
 
+void Engine::on_accepting(std::uint8_t strategy, wire::RejectReason refuses,
+                          std::size_t stack) noexcept {
+  if (Instance* const instance = by_strategy_[strategy]; instance != nullptr)
+    instance->gateways[stack].refuses = refuses;
+}
+
 void Engine::tell_gateway(Instance& instance, std::size_t stack) noexcept {
   if (!instance.alive() || instance.plugin.gateway_state == nullptr) return;
   const std::size_t venue = stacks_[stack].venue;
@@ -541,6 +549,11 @@ void Engine::tell_gateway(Instance& instance, std::size_t stack) noexcept {
 bool Engine::gateway_is_up(const Instance& instance, std::size_t venue) const noexcept {
   return std::ranges::any_of(stacks_of(venue),
                              [&](const Stack& each) { return instance.gateways[each.index].up; });
+}
+
+bool Engine::gateway_accepts(const Instance& instance, std::size_t venue) const noexcept {
+  return std::ranges::any_of(
+      stacks_of(venue), [&](const Stack& each) { return instance.gateways[each.index].accepts(); });
 }
 
 void Engine::want_cancels(Instance& instance, bool spare_immediate, Listings of) noexcept {

@@ -36,7 +36,9 @@ LeftOut Engine::routed_book(const Instance& instance, std::uint32_t listing, Sid
                             RoutedBook& book, RouteVenue& seen) noexcept {
   if (listing == wire::kNoInstrument) return LeftOut::kNotListed;
   const Stack& stack = home(listing);
-  if (!instance.gateways[stack.index].up) return LeftOut::kNoGateway;
+  const Gateway& gateway = instance.gateways[stack.index];
+  if (!gateway.up) return LeftOut::kNoGateway;
+  if (!gateway.accepts()) return LeftOut::kNotAccepting;
   const InstrumentState& state = instruments_[listing];
   if (state.trace_id == 0) return LeftOut::kNoQuote;
   if (state.other_symbol) return LeftOut::kOtherSymbol;

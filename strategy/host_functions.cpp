@@ -316,6 +316,7 @@ struct HostFunctions {
               spec.taker_fee,
               static_cast<std::uint8_t>(engine.market_of(venue)),
               static_cast<std::uint8_t>(engine.gateway_is_up(instance, venue) ? 1 : 0),
+              static_cast<std::uint8_t>(engine.gateway_accepts(instance, venue) ? 1 : 0),
               {}};
     return TICKPATH_OK;
   }
@@ -323,7 +324,7 @@ struct HostFunctions {
     const Instance& instance = of(context);
     const Engine& engine = instance.engine;
     return instrument < engine.instruments_.size() &&
-                   instance.gateways[engine.home(instrument).index].up
+                   instance.gateways[engine.home(instrument).index].accepts()
                ? 1
                : 0;
   }

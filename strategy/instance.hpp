@@ -45,15 +45,18 @@ inline constexpr std::uint64_t kSweepWaitMinNs = 10'000'000;
 inline constexpr std::uint64_t kSweepWaitMaxNs = 640'000'000;
 
 struct Gateway {
-  bool connected = false;           // the engine's own cancels can be sent
-  bool up = false;                  // connected and, after an outage, recovered
-  bool recovering = false;          // connected again, uncertain orders not settled yet
-  std::uint64_t next_sweep_ns = 0;  // the engine's cancels wait until then
+  bool connected = false;   // the engine's own cancels can be sent
+  bool up = false;          // connected and, after an outage, recovered
+  bool recovering = false;  // connected again, uncertain orders not settled yet
+  // The reason for which its oeg refuses every new order, by the last kAccepting.
+  wire::RejectReason refuses = wire::RejectReason::kNone;
+  std::uint64_t next_sweep_ns = 0;                // the engine's cancels wait until then
   std::uint64_t sweep_wait_ns = kSweepWaitMinNs;  // and so long after the next refusal
   std::uint32_t given_up = 0;  // up to this request, none waits for an answer to a change any more
   std::uint32_t open_orders = 0;
   TextBuilder venue_text;  // as far as its parts have come; no other oeg's come between them
   std::uint64_t venue_text_order = 0;
+  bool accepts() const noexcept { return up && refuses == wire::RejectReason::kNone; }
   StrategyCounters counters;  // as Instance::counters, of this oeg alone
 };
 

@@ -62,6 +62,8 @@ struct ChannelView {
 //   void on_gateway(std::uint8_t strategy, bool up)     connected, positions known, beating; or
 //                                                       the connection is gone
 //   void on_gateway_silent(std::uint8_t strategy)       connected, but it shows no life
+//   void on_accepting(std::uint8_t strategy, wire::RejectReason)  why oeg refuses every new order;
+//                                                       kNone: it does not. Ahead of `up`
 class OrderChannels final : public OrderPort {
  public:
   // Control thread. channel: of the datapath thread that parks, or nullptr.
@@ -188,6 +190,8 @@ class OrderChannels final : public OrderPort {
         std::memcpy(&text, &report, sizeof(text));
         return handler.on_text(entry.strategy, text);
       }
+      if (report.kind == wire::ReportKind::kAccepting) [[unlikely]]
+        return handler.on_accepting(entry.strategy, report.reason);
       entry.flow.reports.add();
       handler.on_report(entry.strategy, report);
     }

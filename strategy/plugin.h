@@ -310,8 +310,9 @@ typedef struct tickpath_venue_state {
   int32_t maker_fee;  /* 1/1,000,000 of the currency unit a share; below zero: the venue pays */
   int32_t taker_fee;  /* likewise */
   uint8_t feed_state; /* tickpath_feed_state of its whole feed; of shards: the worst */
-  uint8_t gateway_up; /* 1: orders can be sent there; of shards: in one at least, see can_send */
-  uint8_t reserved[6];
+  uint8_t gateway_up; /* 1: its oeg is there; of shards: one at least */
+  uint8_t accepting;  /* 1: and it accepts new orders (session, risk, kill switch); see can_send */
+  uint8_t reserved[5];
 } tickpath_venue_state;
 
 /* An order that `route` made of one: an ordinary one, with reports of its own. */
@@ -332,8 +333,8 @@ enum tickpath_history_kind {
   TICKPATH_HISTORY_BARS_1S = 2,
   TICKPATH_HISTORY_BARS_1M = 3
 };
-/* Which: from_ns <= time < to_ns, exchange's times since midnight (to_ns 0: no end), and with
- * last_ns not before so long ago by the exchange's clock; of these the newest that fit. */
+/* Which: from_ns <= time < to_ns, since midnight in the feed's own zone (docs/MARKET_DATA.md; to_ns
+ * 0: no end), and with last_ns not before so long ago by that clock; of these the newest. */
 typedef struct tickpath_history_request {
   uint32_t kind;
   uint32_t reserved;
@@ -511,8 +512,8 @@ typedef struct tickpath_host {
   /* An order that goes wherever it is best, by the books that the engine has at this moment
    * (`quote`, and behind the best price `depth`). order->instrument is the symbol at any venue.
    * Left out are venues that do not list it, whose book is not good or not open for trading, and
-   * whose oeg is not there. Limit and market orders without stop, display_shares and
-   * minimum_shares.
+   * whose oeg is not there or accepts no orders (venue_state). Limit and market orders without
+   * stop, display_shares and minimum_shares.
    *
    * What can trade at once is swept over the venues, by price, then by size, then by taker_fee: one
    * order a venue, IOC, with the worst price that it is to take there as its limit. What is beyond
@@ -546,8 +547,7 @@ typedef struct tickpath_host {
   int32_t (*ask_value)(void* context, const tickpath_value_request* request);
   int32_t (*value_answer)(void* context, tickpath_value* answer);
 
-  /* 1: an order in this instrument can be sent now, for the oeg of its venue, or of its symbol's
-   * shard, is there; else 0. */
+  /* 1: a new order in it can be sent now: its venue's or shard's oeg is there and accepts it. */
   int32_t (*can_send)(void* context, uint32_t instrument);
 } tickpath_host;
 

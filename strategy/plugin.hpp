@@ -201,7 +201,7 @@ class Strategy {
   bool venue_state(std::uint32_t venue, tickpath_venue_state& state) const noexcept {
     return host_->venue_state(host_->context, venue, &state) == TICKPATH_OK;
   }
-  // Whether the oeg that an order in it goes to is there.
+  // Whether the oeg that an order in it goes to is there and accepts orders.
   bool can_send(Instrument instrument) const noexcept {
     return host_->can_send(host_->context, instrument) != 0;
   }

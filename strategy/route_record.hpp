@@ -23,6 +23,9 @@ enum class LeftOut : std::uint8_t {
   kOtherSymbol = 4,  // its oeg holds another symbol under the id
   kFeed = 5,         // its book is not good
   kTrading = 6,      // it is halted, or gathers orders for a cross
+  // Its oeg refuses every new order: it is not logged on to the venue, reports are missing, risk is
+  // not there, the strategy is killed, or there is no room for the journal.
+  kNotAccepting = 7,
 };
 
 // A venue in a decision, in host order.

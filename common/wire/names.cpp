@@ -41,7 +41,8 @@ std::string_view name(ReportKind value) noexcept {
       {kExpired, "expired"}, {kReplaced, "replaced"}, {kCancelRejected, "cancel_rejected"},
       {kReplaceRejected, "replace_rejected"}, {kPosition, "position"},
       {kPositionsEnd, "positions_end"}, {kRestated, "restated"}, {kFillCanceled, "fill_canceled"},
-      {kFillCorrected, "fill_corrected"}, {kLeads, "leads"}, {kText, "text"}, {kTriggered, "triggered"}});
+      {kFillCorrected, "fill_corrected"}, {kLeads, "leads"}, {kText, "text"}, {kTriggered, "triggered"},
+      {kAccepting, "accepting"}});
 }
 
 std::string_view name(RejectReason value) noexcept {

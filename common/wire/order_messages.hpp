@@ -93,6 +93,9 @@ enum class ReportKind : std::uint8_t {
   // A stop order's price was reached: from now on it works as a market or limit order. Nothing else
   // of it changes; both ids name it.
   kTriggered = 16,
+  // About no order: `reason` says why every new order is refused now, kNone that none is. Told
+  // after each connect, ahead of kPositionsEnd, and at each change.
+  kAccepting = 17,
 };
 
 // It changes an execution that was reported before, of an order that may be done.

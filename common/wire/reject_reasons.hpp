@@ -59,6 +59,14 @@ enum class RejectReason : std::uint8_t {
 #undef TICKPATH_ENUMERATOR
 };
 
+// oeg refuses every order for such a reason until something changes, and says so to its strategies
+// (ReportKind::kAccepting).
+constexpr bool refuses_every_order(RejectReason reason) noexcept {
+  using enum RejectReason;
+  return reason == kKillSwitch || reason == kSessionDown || reason == kVenueGap ||
+         reason == kRiskAbsent || reason == kJournalFull;
+}
+
 struct RejectReasonName {
   RejectReason reason;
   std::string_view name;

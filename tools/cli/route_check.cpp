@@ -96,6 +96,7 @@ class Checker {
 
   void check_seen(const Decision& decision) {
     for (const RouteVenue& venue : decision.venues()) {
+      not_accepting_ += venue.left_out == LeftOut::kNotAccepting ? 1 : 0;
       if (venue.left_out != LeftOut::kNo) continue;
       const std::string symbol = decision.symbol();
       const RecordedBook* const update = book(venue.venue, venue.update_tick, symbol);
@@ -150,6 +151,7 @@ class Checker {
         continue;
       }
       const TradedOrder& order = found->second.order;
+      if (wire::refuses_every_order(order.reason)) ++in_vain_;
       const bool limit = decision.head().type == TICKPATH_LIMIT;
       const std::uint32_t price = limit ? venue.price : 0;
       const bool terms = order.side == decision.side() && order.price == price &&
@@ -257,6 +259,12 @@ class Checker {
       figure("after taker fees " + grouped(dearer_by_fees_) +
              " decisions cost more than a venue alone, by " + money_text(fee_worst_) +
              " a share at most: the price goes before the fee, and so does the size at one price");
+    if (not_accepting_ != 0)
+      figure(grouped(not_accepting_) +
+             " times a venue was left out because its oeg accepted no orders");
+    if (in_vain_ != 0)
+      figure(grouped(in_vain_) +
+             " orders were on their way when an oeg began to refuse every order");
     if (not_sent_ != 0)
       figure(grouped(not_sent_) + " were not sent: the plugin had no room for more orders");
     if (books_unknown_ != 0)
@@ -289,6 +297,7 @@ class Checker {
   const RoutedRun& run_;
   RouteCheck check_;
   std::uint64_t not_sent_ = 0, books_unknown_ = 0, orders_unknown_ = 0;
+  std::uint64_t not_accepting_ = 0, in_vain_ = 0;
   std::uint64_t better_ = 0, dearer_by_fees_ = 0;
   std::int64_t saved_ = 0, fee_worst_ = 0;
   std::uint64_t exchange_compared_ = 0, exchange_moved_ = 0, exchange_worse_ = 0;

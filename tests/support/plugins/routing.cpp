@@ -33,12 +33,12 @@ class Routing final : public tickpath::Strategy {
     ++routed_;
   }
 
-  // Every venue has a book of it, and its oeg is there.
+  // Every venue has a book of it, and its oeg is there and accepts orders.
   bool all_show(Instrument root) const {
     for (std::uint32_t venue = 0; venue < venues(); ++venue) {
       tickpath_venue_state state{};
       Quote shown{};
-      if (!venue_state(venue, state) || state.gateway_up == 0 ||
+      if (!venue_state(venue, state) || state.accepting == 0 ||
           !quote(listing(venue, root), shown) || shown.best_bid == 0 || shown.best_ask == 0)
         return false;
     }

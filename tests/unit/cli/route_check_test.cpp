@@ -390,5 +390,18 @@ TEST_F(OneDecision, AVenueThatCouldNotBeChosenIsNoneToCompareWith) {
   EXPECT_EQ(check.rules[RouteCheck::kSeen].checked, 1u);
 }
 
+TEST_F(OneDecision, SaysWhereAnOegAcceptedNothingAndWhatWentThereInVain) {
+  run.decisions.push_back(run.decisions[0]);
+  run.decisions[1].record.venues[1].left_out = LeftOut::kNotAccepting;
+  run.decisions[1].record.venues[1].shares = 0;
+  run.decisions[1].record.venues[1].order_id = 0;
+  run.fates[101].order.reason = wire::RejectReason::kSessionDown;
+  const RouteCheck check = check_routes(run);
+  EXPECT_THAT(check.figures,
+              Contains(HasSubstr("1 times a venue was left out because its oeg accepted no")));
+  EXPECT_THAT(check.figures,
+              Contains(HasSubstr("1 orders were on their way when an oeg began to refuse")));
+}
+
 }  // namespace
 }  // namespace tickpath::cli

@@ -96,6 +96,10 @@ struct Strategy {
       ++ends;
       return;
     }
+    if (report.kind == wire::ReportKind::kAccepting) {
+      refuses.push_back(report.reason);
+      return;
+    }
     if (report.kind == wire::ReportKind::kText) {
       wire::TextReport part;
       std::memcpy(&part, &report, sizeof(part));
@@ -114,7 +118,8 @@ struct Strategy {
   int reports = 0;
   int fills = 0;
   int canceled = 0;
-  std::string text;  // of the venue; each ends with '|'
+  std::string text;                         // of the venue; each ends with '|'
+  std::vector<wire::RejectReason> refuses;  // as it was told
   bool up = false;
 };
 

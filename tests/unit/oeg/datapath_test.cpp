@@ -460,5 +460,22 @@ TEST_F(OegDatapathTest, RefusesOrdersWhileTheVenueIsAway) {
   EXPECT_EQ(strategy_.last.kind, wire::ReportKind::kAccepted);
 }
 
+TEST_F(OegDatapathTest, TellsAStrategyThatItsSessionIsCutInTheTurnThatFindsIt) {
+  using Reasons = std::vector<wire::RejectReason>;
+  connect_both();
+  until([&] { return !strategy_.refuses.empty(); });
+  EXPECT_EQ(strategy_.refuses, Reasons{wire::RejectReason::kNone});
+  ::shutdown(session_->fd(), SHUT_RDWR);
+  while (oeg_->session().logged_on()) oeg_->turn();
+  client_->poll(strategy_);
+  EXPECT_EQ(strategy_.refuses,
+            (Reasons{wire::RejectReason::kNone, wire::RejectReason::kSessionDown}));
+  until([&] { return !session_->connected(); });
+  connect_venue();
+  until([&] { return strategy_.refuses.size() == 3; });
+  EXPECT_EQ(strategy_.refuses.back(), wire::RejectReason::kNone);
+  EXPECT_EQ(strategy_.reports, 0) << "it is about no order";
+}
+
 }  // namespace
 }  // namespace tickpath::oeg

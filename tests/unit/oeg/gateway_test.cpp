@@ -299,6 +299,70 @@ TEST_F(Gateway, UndoesAnOrderThatTheSessionWouldNotTake) {
   EXPECT_EQ(request(cancel(4, id(2))), RejectReason::kNone);
 }
 
+// The strategy's router leaves a venue out whose oeg has said so, instead of meeting refusals.
+TEST_F(Gateway, TellsEachStrategyWhenItRefusesEveryOrderAndWhenItAcceptsAgain) {
+  const auto told = [this] {
+    gateway->turn();
+    const wire::OrderReport& last = strategies.reports.back();
+    EXPECT_EQ(last.kind, wire::ReportKind::kAccepting);
+    EXPECT_EQ(last.strategy_id, kStrategy);
+    return last.reason;
+  };
+  gateway->turn();
+  EXPECT_TRUE(strategies.reports.empty()) << "nothing has changed";
+  venue.logged_on = false;
+  EXPECT_EQ(told(), RejectReason::kSessionDown);
+  gateway->turn();
+  EXPECT_EQ(strategies.reports.size(), 1u) << "once a change";
+  venue.logged_on = true;
+  venue.reports_missing = true;
+  EXPECT_EQ(told(), RejectReason::kVenueGap);
+  venue.reports_missing = false;
+  gateway->set_risk_alive(false);
+  EXPECT_EQ(told(), RejectReason::kRiskAbsent);
+  gateway->set_risk_alive(true);
+  EXPECT_EQ(told(), RejectReason::kNone);
+  journal.room = false;
+  EXPECT_EQ(told(), RejectReason::kJournalFull);
+  journal.room = true;
+  venue.trades = false;  // of a pair: it may not trade now
+  EXPECT_EQ(told(), RejectReason::kSessionDown);
+  venue.trades = true;
+  EXPECT_EQ(told(), RejectReason::kNone);
+  wire::ControlBlock block{};
+  block.set_kill(kStrategy, true, false);
+  gateway->set_control_block(block);
+  EXPECT_EQ(told(), RejectReason::kKillSwitch);
+  block.set_kill(kStrategy, false, false);
+  gateway->set_control_block(block);
+  EXPECT_EQ(told(), RejectReason::kNone);
+  gateway->stop_accepting();
+  EXPECT_EQ(told(), RejectReason::kSessionDown);
+  EXPECT_EQ(gateway->counters().reports.sent.get(), 0u) << "it answers nothing";
+}
+
+TEST_F(Gateway, TellsWhetherItAcceptsBeforeTheEndOfThePositionsAndAsSoonAsThereIsACredit) {
+  venue.logged_on = false;
+  strategies.credits = 0;
+  gateway->begin_positions(0);
+  turn_to_the_end();
+  EXPECT_TRUE(gateway->reports_wait());
+  strategies.credits = 1'000;
+  turn_to_the_end();
+  EXPECT_FALSE(gateway->reports_wait());
+  ASSERT_EQ(strategies.reports.size(), 2u);
+  EXPECT_EQ(strategies.reports[0].kind, wire::ReportKind::kAccepting);
+  EXPECT_EQ(strategies.reports[0].reason, RejectReason::kSessionDown);
+  EXPECT_EQ(strategies.reports[1].kind, wire::ReportKind::kPositionsEnd);
+  venue.logged_on = true;
+  EXPECT_TRUE(gateway->reports_wait()) << "it does not sleep on news";
+  strategies.reports.clear();
+  gateway->begin_positions(0);
+  turn_to_the_end();
+  ASSERT_EQ(strategies.reports.size(), 2u);
+  EXPECT_EQ(strategies.reports[0].reason, RejectReason::kNone) << "said on each connection";
+}
+
 // A cancel can only make less of what nobody knows exactly; an order could be one too many.
 TEST_F(Gateway, SendsCancelsOnlyWhileReportsOfTheVenueAreMissing) {
   for (std::uint32_t order = 1; order <= 3; ++order) {

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "common/wire/hello.hpp"
+#include "common/wire/names.hpp"
 #include "tests/support/connect.hpp"
 #include "tests/unit/link/fabric.hpp"
 
@@ -51,6 +52,9 @@ class OneOfAPair {
   void lead(std::uint64_t epoch, std::int64_t shares = 100) {
     tell_position(epoch, shares);
     tell_end(epoch);
+  }
+  void say_accepting(wire::RejectReason refuses) {
+    send(wire::OrderReport{.kind = wire::ReportKind::kAccepting, .reason = refuses});
   }
   void report(std::uint64_t id) {
     send(wire::OrderReport{.order_id = id, .kind = wire::ReportKind::kAccepted});
@@ -109,6 +113,9 @@ class ChannelsToAPair : public ::testing::Test {
   }
   void on_gateway(std::uint8_t, bool up) noexcept { told.push_back(up ? "up" : "down"); }
   void on_gateway_silent(std::uint8_t) noexcept { told.push_back("silent"); }
+  void on_accepting(std::uint8_t, wire::RejectReason refuses) noexcept {
+    told.push_back("refuses " + std::string(wire::name(refuses)));
+  }
   void on_text(std::uint8_t, const wire::TextReport& text) noexcept {
     told.push_back("text " + std::string(text.text, text.length));
   }
@@ -177,6 +184,17 @@ TEST_F(ChannelsToAPair, TellNothingOfTwoThatAreSilent) {
   EXPECT_THAT(take(), IsEmpty());
   EXPECT_FALSE(send(1));
   EXPECT_THAT(channels.not_ready_reason(), HasSubstr(b.fabric.endpoint + " to lead"));
+}
+
+TEST_F(ChannelsToAPair, TellWhatTheOneThatLeadsRefusesAlone) {
+  a.say_accepting(wire::RejectReason::kSessionDown);
+  b.say_leads(7);
+  b.say_accepting(wire::RejectReason::kRiskAbsent);
+  b.lead(7);
+  b.say_accepting(wire::RejectReason::kNone);
+  ASSERT_TRUE(soon([&] { return told.size() == 4; }));
+  EXPECT_THAT(take(), ElementsAre("refuses risk_absent", "position 100", "refuses none", "up"));
+  EXPECT_EQ(channels.flow(1)->reports.get(), 0u) << "they are no reports";
 }
 
 TEST_F(ChannelsToAPair, AreReadyWithTheOneThatLeadsWhateverBecomesOfTheOther) {

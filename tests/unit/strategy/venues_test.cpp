@@ -100,7 +100,14 @@ TEST_F(TwoVenues, FeesAndStatesAreOfTheVenue) {
   EXPECT_EQ(state.taker_fee, 1'000);
   EXPECT_EQ(state.feed_state, TICKPATH_FEED_GOOD);
   EXPECT_EQ(state.gateway_up, 1);
+  EXPECT_EQ(state.accepting, 1);
   EXPECT_FALSE(plugin.venue_state(2, state));
+  engine.on_accepting(1, wire::RejectReason::kKillSwitch, 1);
+  ASSERT_TRUE(plugin.venue_state(1, state));
+  EXPECT_EQ(state.gateway_up, 1);
+  EXPECT_EQ(state.accepting, 0);
+  EXPECT_FALSE(plugin.can_send(kRoom + 7));
+  EXPECT_TRUE(plugin.can_send(3));
 }
 
 // ------------------------------------------------------------------------------ one in trouble
@@ -239,6 +246,12 @@ TEST_F(TwoVenues, TheRouterLeavesOutVenuesThatAreStaleHaltedOrGone) {
   quote(1, 7, 99'000, 100'000, wire::TradingState::kHalted);
   EXPECT_EQ(to(), 3u) << "halted";
   quote(1, 7, 99'000, 100'000);
+  engine.on_accepting(1, wire::RejectReason::kSessionDown, 1);
+  EXPECT_EQ(to(), 3u) << "it is not logged on to the venue";
+  EXPECT_EQ(ports[1].count, 2u) << "nothing was sent there that it would refuse";
+  engine.on_accepting(1, wire::RejectReason::kNone, 1);
+  EXPECT_EQ(to(), kRoom + 7);
+  engine.on_accepting(1, wire::RejectReason::kRiskAbsent, 1);
   engine.on_gateway(1, false, 1);
   EXPECT_EQ(to(), 3u) << "without its oeg";
   engine.on_gateway_silent(1, 0);
@@ -326,6 +339,8 @@ TEST_F(TwoVenues, ADecisionThatIsNotRecordedIsCountedAndOneThatFoundNoVenueSaysW
   Venued& plugin = add();
   quote(0, 3, 99'000, 100'100, wire::TradingState::kHalted);
   engine.on_gateway(1, false, 1);
+  engine.on_gateway(1, true, 1);
+  engine.on_accepting(1, wire::RejectReason::kVenueGap, 1);
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(plugin.route(3, Venued::kBuy, 100, 100'200).status, TICKPATH_NO_ROUTE);
   EXPECT_EQ(plugin.route(3, Venued::kBuy, 0, 100'200).status, TICKPATH_INVALID);
@@ -335,7 +350,7 @@ TEST_F(TwoVenues, ADecisionThatIsNotRecordedIsCountedAndOneThatFoundNoVenueSaysW
   ASSERT_TRUE(ring.try_pop(record));
   EXPECT_EQ(record.head.status, TICKPATH_NO_ROUTE);
   EXPECT_EQ(record.venues[0].left_out, LeftOut::kTrading);
-  EXPECT_EQ(record.venues[1].left_out, LeftOut::kNoGateway);
+  EXPECT_EQ(record.venues[1].left_out, LeftOut::kNotAccepting);
   EXPECT_EQ(record.venues[1].order_id, 0u);
 }
 
