@@ -409,6 +409,7 @@ void SimApplication::on_stopped() {
   broken_ = check_conservation(matcher_, gateway_.ledger());
   for (const std::string& line : broken_) log::error("conservation is broken: {}", line);
   tell_fees();
+  loader_.end();
   write_ledger();
   if (!broken_.empty()) runtime_.fail("conservation is broken; see " + config_.common.run_dir);
 }

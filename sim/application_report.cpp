@@ -181,6 +181,10 @@ void SimApplication::write_ledger() const {
   const MatcherCounters& c = matcher_.counters();
   Json json;
   json["recording"] = config_.replay.file;
+  json["recording_stock"] = config_.replay.stock;
+  // The digest covers all messages that were read: those on the feed, and those read ahead of it.
+  json["recording_messages"] = loader_.messages_read();
+  json["recording_digest"] = itch::digest_text(loader_.digest());
   json["damage"] = loader_.damaged() ? loader_.damage() : "";
   Json rows = Json::array();
   for (const LedgerRow& row : gateway_.ledger().rows()) {

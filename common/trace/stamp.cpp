@@ -94,11 +94,15 @@ void TraceWriter::write_behind() noexcept {
   const std::uint64_t capacity = mask_ + 1;
   // What was overwritten before it was written is gone, as in the ring of the file.
   const std::uint64_t from = head - behind_ > capacity ? head - capacity : behind_;
-  // Relaxed: the file's readers are other processes, or come after the close.
+  // Relaxed, both: the file's readers are other processes, or come after the close. They see what
+  // is written to it in this order.
+  header_->writing.store(head, std::memory_order_relaxed);
+  if (!write_at(offsetof(FileHeader, writing), sizeof(header_->writing)) ||
+      !write_records(from, head))
+    return;
   header_->written.store(head, std::memory_order_relaxed);
   // The clocks of other hosts change with the header, about once a second.
-  if (!write_records(from, head) || !write_at(0, header_changed_ ? kHeaderBytes : kPageBytes))
-    return;
+  if (!write_at(0, header_changed_ ? kHeaderBytes : kPageBytes)) return;
   behind_ = head;
   header_changed_ = false;
   problem_.clear();

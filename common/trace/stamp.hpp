@@ -47,6 +47,10 @@ constexpr std::uint8_t venue_of_tick(std::uint64_t id) noexcept {
 constexpr std::uint64_t sequence_of_tick(std::uint64_t id) noexcept {
   return id & ((std::uint64_t{1} << kVenueShift) - 1);
 }
+// Whether a tick may be of that venue; venue 0: there is one venue.
+constexpr bool is_of_venue(std::uint64_t id, std::uint8_t venue) noexcept {
+  return venue == 0 || venue_of_tick(id) == 0 || venue_of_tick(id) == venue;
+}
 
 // One pair of simultaneous clock readings; the control thread adds one a second.
 struct SyncPoint {
@@ -76,6 +80,10 @@ struct FileHeader {
   SyncPoint sync[kSyncPointsMax];
   std::uint64_t host_id;  // clock::host_id(): files of one id share a TSC
   char host_name[64];
+  // Set before records are written: their slots may hold records up to here already. A reader that
+  // has copied a record looks here whether the slot was still that record's. Less than `written`:
+  // the writer is of an older version.
+  std::atomic<std::uint64_t> writing;
 };
 inline constexpr std::size_t kPageBytes = 4096;
 static_assert(sizeof(FileHeader) <= kPageBytes);

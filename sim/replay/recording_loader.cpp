@@ -48,7 +48,9 @@ RecordingLoader::RecordingLoader(const RecordingOptions& options, MessageQueue& 
       reader_(open_feed_recording(options)),
       bytes_total_(reader_->file_bytes_total()) {}
 
-RecordingLoader::~RecordingLoader() {
+RecordingLoader::~RecordingLoader() { end(); }
+
+void RecordingLoader::end() {
   stop_.store(true);
   if (thread_.joinable()) thread_.join();
 }
@@ -90,6 +92,7 @@ void RecordingLoader::read_all() {
     if (status != itch::ReadStatus::kMessage || pace_.past_end(message.timestamp_ns)) break;
     tell_names(!message.bytes.empty() && message.bytes[0] == std::byte{'R'});
     if (!wait_until([&] { return queue_.push(message.bytes, message.timestamp_ns); })) return;
+    digest_.take(message.bytes);
     messages_.add();
   }
   tell_names(false);

@@ -13,6 +13,7 @@
 
 #include "common/base/counter.hpp"
 #include "common/control/feed_protocol.hpp"
+#include "sim/recordings/message_digest.hpp"
 #include "sim/recordings/recording.hpp"
 #include "sim/replay/message_queue.hpp"
 #include "sim/replay/pace.hpp"
@@ -54,7 +55,7 @@ class RecordingLoader {
  public:
   // Opens the recording; throws itch::RecordingError. Nothing is read before start().
   RecordingLoader(const RecordingOptions& options, MessageQueue& queue);
-  ~RecordingLoader();  // stops and joins
+  ~RecordingLoader();
 
   // Symbols and the names that they stand for (itch::RecordingReader::names()).
   using Names = std::vector<std::pair<std::string, std::string>>;
@@ -62,6 +63,11 @@ class RecordingLoader {
   // Control thread, once. named: called by the thread that reads, with all names so far, before the
   // first message behind listings that brought new ones; must not throw.
   void start(std::function<void(const Names&)> named = {});
+
+  // Control thread: nothing is read any more from here on.
+  void end();
+  // After end() or done(): of the messages_read().
+  std::uint64_t digest() const noexcept { return digest_.value(); }
 
   // Any thread.
   std::uint64_t messages_read() const noexcept { return messages_.get(); }
@@ -86,6 +92,7 @@ class RecordingLoader {
   std::uint64_t bytes_total_ = 0;
   Counter messages_;
   Counter bytes_read_;
+  itch::MessageDigest digest_;  // of the reading thread
   std::string damage_;
   std::string remarks_;
   std::function<void(const Names&)> named_;

@@ -109,7 +109,8 @@ void run_load(HistoryArguments& arguments) {
                 grouped(each.rows).c_str(), grouped(each.inserted).c_str());
   for (const std::string& note : result.notes) std::printf("  note: %s\n", note.c_str());
   std::printf(result.going_on ? "  the run goes on: load again for what comes\n"
-                              : "  every row is there once (counted)\n");
+              : result.whole  ? "  every row is there once (counted)\n"
+                              : "  every row of these is there once (counted)\n");
 }
 
 // What a person reads on a terminal, and a program from a pipe.
@@ -223,7 +224,11 @@ void add_load(CLI::App& app, const Arguments& arguments) {
   command->add_flag("!--no-ticks", load.ticks, "Without ticks, quotes and trades");
   command->add_option("--day", arguments->day,
                       "YYYY-MM-DD of the recording's beginning, where it does not say");
-  command->add_option("--oeg", load.oeg, "Instance name of oeg")->capture_default_str();
+  command->add_option("--oeg", load.oeg, "Whose journal is read, by its name; else the only one's");
+  command
+      ->add_option("--venue", load.venue,
+                   "Of several venues: number of the one whose part of the run is loaded")
+      ->check(CLI::Range(1, 255));
   command->add_option("--block-rows", load.block_rows, "Rows inserted at a time")
       ->check(CLI::Range(1'000u, 1'000'000u))
       ->capture_default_str();

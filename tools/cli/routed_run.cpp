@@ -18,6 +18,7 @@
 #include "tools/cli/conservation.hpp"
 #include "tools/cli/progress_bar.hpp"
 #include "tools/cli/route_decision.hpp"
+#include "tools/history/recording_identity.hpp"
 #include "tools/history/trace_source.hpp"
 
 namespace tickpath::cli {
@@ -195,7 +196,8 @@ class Gatherer {
       }
   }
 
-  // What the sim of a venue has replayed, and how much of it. Empty: not known.
+  // What the sim of a venue has replayed, and how much of it. Empty: not known. Throws Error where
+  // the file has other messages by now.
   std::pair<std::string, std::uint64_t> recording_of(std::uint8_t venue) const {
     const auto given = recordings_.find(venue);
     if (given != recordings_.end()) return {given->second, ~std::uint64_t{0}};
@@ -204,7 +206,15 @@ class Gatherer {
       for (const std::string& run_dir : run_dirs_) {
         std::ifstream in(run_dir + "/" + summary.name + ".ledger.json");
         const auto ledger = nlohmann::json::parse(in, nullptr, false);
-        if (ledger.is_object()) return {ledger.value("recording", ""), summary.feed_messages};
+        if (!ledger.is_object()) continue;
+        const std::string path = ledger.value("recording", "");
+        const auto replayed =
+            history::known_digest(ledger.value("recording_messages", std::uint64_t{0}),
+                                  ledger.value("recording_digest", ""), summary.name + " replayed");
+        if (replayed)
+          (void)history::identify(path, ledger.value("recording_stock", ""), 0, std::nullopt,
+                                  {*replayed});
+        return {path, summary.feed_messages};
       }
     }
     return {};

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "common/trace/stamp.hpp"
 #include "common/wire/names.hpp"
 #include "tools/history/journal_files.hpp"
 #include "tools/history/row_writer.hpp"
@@ -77,7 +78,9 @@ class Reader {
         .number(event.order_id)
         .number(event.target_order_id)
         .number(root)
-        .number(event.trace_id)
+        .number(trace::is_of_venue(event.trace_id, source_.venue)
+                    ? trace::sequence_of_tick(event.trace_id)
+                    : 0)
         .number(event.strategy_id)
         .text(event.side == Side::kBuy    ? "buy"
               : event.side == Side::kSell ? "sell"

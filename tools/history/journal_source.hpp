@@ -14,6 +14,9 @@ struct JournalSource {
   std::string path;  // the segment in use; those before it of the same day are read as well
   std::string run;   // first column of every row
   control::LongNames names;
+  // The venue whose feed numbers the ticks; 0: there is one. An order that the tick of another
+  // venue caused has tick 0.
+  std::uint8_t venue = 0;
 };
 
 struct JournalRead {

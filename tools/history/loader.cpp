@@ -4,10 +4,13 @@
 #include <cstdlib>
 
 #include "common/base/format.hpp"
+#include "tools/history/journal_files.hpp"
 #include "tools/history/journal_source.hpp"
+#include "tools/history/recording_identity.hpp"
 #include "tools/history/recording_source.hpp"
 #include "tools/history/row_writer.hpp"
 #include "tools/history/run_files.hpp"
+#include "tools/history/stored_identity.hpp"
 #include "tools/history/table_load.hpp"
 #include "tools/history/trace_source.hpp"
 
@@ -26,7 +29,10 @@ class Loading {
   Loading(Store& store, LoadOptions options)
       : store_(store),
         options_(std::move(options)),
-        files_(find_run_files(options_.run_dirs, options_.oeg)) {
+        files_(find_run_files(options_.run_dirs,
+                              {.oeg = options_.oeg,
+                               .venue = options_.venue,
+                               .recording = options_.ticks && options_.recording.empty()})) {
     result_.going_on = files_.going_on;
     std::int64_t started = files_.started_ns;
     if (started == 0 && !files_.journal.empty())
@@ -34,8 +40,8 @@ class Loading {
     if (options_.run.empty() && started == 0)
       throw Error("neither a trace of sim nor an order says when the run in " +
                   options_.run_dirs.front() + " began: name it with --run");
-    result_.run =
-        options_.run.empty() ? default_name(options_.run_dirs.front(), started) : options_.run;
+    result_.run = options_.run.empty() ? default_name(options_.run_dirs.front(), started, part())
+                                       : options_.run;
     if (options_.recording.empty() && options_.ticks) check_recording();
     RowWriter row;
     row.text(result_.run).number(started).text(options_.ticks ? recording() : "").number(now_ns());
@@ -55,10 +61,14 @@ class Loading {
     load_orders();
     if (options_.ticks) load_recording();
     load_stamps();
+    result_.whole = options_.ticks && options_.recording.empty() && result_.notes.empty();
     return result_;
   }
 
  private:
+  // The venue that is loaded, of a run with several; else 0.
+  std::uint8_t part() const { return files_.of_several ? files_.venue : std::uint8_t{0}; }
+
   std::string recording() const {
     return options_.recording.empty() ? files_.recording : options_.recording;
   }
@@ -101,12 +111,14 @@ class Loading {
 
   void load_orders() {
     if (files_.journal.empty()) {
-      result_.notes.push_back("no journal of " + options_.oeg + " is in " +
-                              options_.run_dirs.front() + ": no orders");
+      result_.notes.push_back("no oeg has left a journal in " + options_.run_dirs.front() +
+                              ": no orders");
       return;
     }
+    for (const std::string& other : files_.journals)
+      result_.notes.push_back(other + " is not read: one oeg a run (--oeg names another)");
     TableLoad rows = table("order_events", "sequence", "order_events");
-    read_journal({files_.journal, result_.run, files_.names},
+    read_journal({files_.journal, result_.run, files_.names, files_.venue},
                  [&](std::uint64_t sequence, std::string_view row) {
                    rows.add(sequence, row);
                    options_.progress("order_events", rows.rows(), 0);
@@ -114,12 +126,24 @@ class Loading {
     finish(rows);
   }
 
+  // Before anything of it is stored.
+  void check_identity(const RecordingSource& source) {
+    std::vector<KnownDigest> known;
+    if (options_.recording.empty() && files_.digest) known.push_back(*files_.digest);
+    const std::optional<RecordingIdentity> stored = stored_identity(store_, result_.run);
+    if (stored)
+      known.push_back({stored->messages, stored->digest, "was loaded as run " + result_.run});
+    const RecordingIdentity now =
+        identify(source.path, source.stock, source.messages, source.midnight_ns, known);
+    if (stored) require_same_day(result_.run, *stored, now);
+    if (!stored || now.messages > stored->messages)
+      store_identity(store_, result_.run, now, now_ns());
+  }
+
   void load_recording() {
-    TableLoad ticks = table("ticks", "tick", "ticks");
-    TableLoad quotes = table("quotes", "tick", "quotes");
-    TableLoad trades = table("trades", "tick", "trades");
     RecordingSource source;
     source.path = recording();
+    if (options_.recording.empty()) source.stock = files_.stock;
     source.run = result_.run;
     source.midnight_ns = options_.midnight_ns;
     if (options_.recording.empty()) source.messages = files_.messages;
@@ -127,6 +151,10 @@ class Loading {
     source.progress = [&](std::uint64_t done, std::uint64_t total) {
       options_.progress("ticks, quotes, trades", done, total);
     };
+    check_identity(source);
+    TableLoad ticks = table("ticks", "tick", "ticks");
+    TableLoad quotes = table("quotes", "tick", "quotes");
+    TableLoad trades = table("trades", "tick", "trades");
     const auto into = [](TableLoad& rows) {
       return [&rows](std::uint64_t tick, std::string_view row) { rows.add(tick, row); };
     };
@@ -164,6 +192,19 @@ class Loading {
     }
   }
 
+  // Those that came to an oeg of the venue: of these a program of several venues has stamps, too.
+  std::unordered_set<std::uint64_t> orders_of_part() const {
+    std::unordered_set<std::uint64_t> orders;
+    if (!files_.of_several) return orders;
+    for (const trace::TraceFile& file : files_.traces)
+      if (file.header().venue == files_.venue) gather_orders(file, orders);
+    if (!files_.journal.empty())
+      for_each_record(files_.journal, [&](const oeg::JournalRecord& record) {
+        orders.insert(record.event.order_id);
+      });
+    return orders;
+  }
+
   void load_stamps() {
     if (files_.traces.empty()) {
       result_.notes.push_back("no trace files: no stamps");
@@ -172,14 +213,19 @@ class Loading {
     const trace::HostClocks clocks(files_.traces);
     ClockLines lines = clock_lines(files_.traces, clocks);
     use_stored(lines);
+    const std::unordered_set<std::uint64_t> orders = orders_of_part();
     for (std::size_t i = 0; i < files_.traces.size(); ++i) {
       const trace::TraceFile& file = files_.traces[i];
+      if (!files_.of_part(file)) continue;
       const std::string& program = files_.trace_names[i];
       TableLoad rows = table("stamps", "row", "stamps of " + program,
                              " AND program = " + literal(program) +
                                  " AND started = " + std::to_string(started_ns(file)));
       const std::uint64_t total = file.header().written.load(std::memory_order_acquire);
-      read_stamps(file, clocks, lines, result_.run, program,
+      const bool of_several = files_.of_several && file.header().venue == 0;
+      read_stamps(file, clocks, lines,
+                  {result_.run, program, files_.venue, of_several ? &orders : nullptr,
+                   [&rows] { rows.skip(); }},
                   [&](std::uint64_t number, std::string_view row) {
                     rows.add(number, row);
                     options_.progress(rows.source(), number, total);

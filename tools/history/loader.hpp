@@ -21,7 +21,8 @@ struct LoadOptions {
   std::string recording;                    // in place of the one that sim replayed; all of it
   std::optional<std::int64_t> midnight_ns;  // of the recording's first day; else what it says
   bool ticks = true;                        // false: no recording is read
-  std::string oeg = "oeg";                  // instance whose journal is read
+  std::string oeg;                          // instance whose journal is read; empty: the only one
+  std::optional<std::uint8_t> venue;        // of several: which one's part of the run
   std::uint64_t block_rows = 1u << 18;
   Dialect dialect;  // current: as the store is
   // For each row or message of a source; `total` 0: not known.
@@ -39,6 +40,7 @@ struct LoadedSource {
 struct LoadResult {
   std::string run;
   bool going_on = false;  // a program of it runs: load again for what comes
+  bool whole = true;      // every kind of source is there, as far as the run has come
   std::vector<LoadedSource> sources;
   std::vector<std::string> notes;  // what a person must know of it, one line each
 };

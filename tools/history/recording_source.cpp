@@ -198,7 +198,7 @@ class Rows {
 }  // namespace
 
 RecordingRead read_recording(const RecordingSource& source, const RecordingRows& sinks) {
-  const auto recording = itch::open_recording(source.path);
+  const auto recording = itch::open_recording(source.path, {.stock = source.stock});
   Rows rows(source, sinks, book_options(recording->file_bytes_total()));
   RecordingRead read;
   while (read.messages < source.messages) {

@@ -22,7 +22,8 @@ struct RecordingRows {
 
 struct RecordingSource {
   std::string path;
-  std::string run;  // first column of every row
+  std::string stock;  // LOBSTER: symbol in place of the one in the file's name
+  std::string run;    // first column of every row
   std::optional<std::int64_t>
       midnight_ns;  // before the first message; else what the recording says
   std::uint64_t messages = ~std::uint64_t{0};  // no more than these

@@ -5,7 +5,7 @@
 --   shares            UInt64
 --   time              DateTime64(9, 'UTC'), nanoseconds
 --   day               Date of that time, UTC; a recording that does not say its day: 1970-01-01, or `--day`
---   run               name of a run (`--run`); every key begins with it
+--   run               name of a run (`--run`), or of one venue's part of it; every key begins with it
 --   side              'buy', 'sell', '' where there is none
 --   symbol            as listed; the long name where the recording has one
 -- Market time (ticks, quotes, trades) is the recording's, order time (order_events, stamps) the wall clock's.
@@ -23,6 +23,19 @@ CREATE TABLE IF NOT EXISTS runs
     started DateTime64(9, 'UTC'),      -- of the run, wall clock
     recording String,                  -- the file that ticks, quotes and trades come from; '': none
     version UInt64                     -- wall clock of the load, nanoseconds: the newest row counts
+)
+ENGINE = ReplacingMergeTree(version)
+ORDER BY run;
+
+-- What a run's recording is known by: a load of other messages, or of another day, is refused.
+-- sharded by: cityHash64(run)
+CREATE TABLE IF NOT EXISTS recordings
+(
+    run String,
+    messages UInt64,                   -- of the feed, as far as the last load came
+    digest UInt64,                     -- of these (sim/recordings/message_digest.hpp)
+    midnight_ns Int64,                 -- before the first one, nanoseconds since the Unix epoch
+    version UInt64
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY run;

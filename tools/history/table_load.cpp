@@ -15,7 +15,7 @@ TableLoad::TableLoad(Store& store, TableLoadOptions options)
 
 void TableLoad::add(std::uint64_t number, std::string_view row) {
   if (!numbers_.empty() && block_of(number) != block_) flush();
-  if (rows_ == 0) first_ = number;
+  if (checked_++ == 0) first_ = number;
   block_ = block_of(number);
   last_ = number;
   bytes_ += row;
@@ -27,12 +27,12 @@ void TableLoad::add(std::uint64_t number, std::string_view row) {
 void TableLoad::finish(bool ended) {
   if (!numbers_.empty()) flush();
   stored_ = count("");
-  if (rows_ == 0) return;
+  if (checked_ == 0) return;
   std::string condition = " AND " + options_.number + " >= " + std::to_string(first_);
   if (!ended) condition += " AND " + options_.number + " <= " + std::to_string(last_);
-  if (const std::uint64_t there = count(condition); there != rows_)
+  if (const std::uint64_t there = count(condition); there != checked_)
     throw Error(options_.source + ": the store has " + std::to_string(there) +
-                " rows of this run, its files have " + std::to_string(rows_) +
+                " rows of this run, its files have " + std::to_string(checked_) +
                 ": were other files loaded under its name? Load them under another one (--run)");
 }
 

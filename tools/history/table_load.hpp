@@ -38,8 +38,11 @@ class TableLoad {
 
   // number: higher than that of the row before. row: RowBinary. Throws as Store.
   void add(std::uint64_t number, std::string_view row);
-  // The last block, and the check: the store has as many rows as came, from the first on (a source
-  // may have dropped what it had before: old journals, a trace file's oldest stamps). Throws
+  // Rows are missing here that a former load may have stored: the check is of those that follow.
+  void skip() noexcept { checked_ = 0; }
+  // The last block, and the check: the store has as many rows as came, from the first on, or from
+  // the last skip() on (a source may have dropped what it had before: old journals, a trace file's
+  // oldest stamps). Throws
   // likewise, and Error when the count differs. ended: no more can come; else another load may have
   // gone on by now, and rows behind the last one are not counted.
   void finish(bool ended);
@@ -65,8 +68,9 @@ class TableLoad {
   std::string bytes_;                   // of the block's rows
   std::vector<std::uint64_t> numbers_;  // likewise
   std::vector<std::size_t> ends_;       // of each row in bytes_
-  std::uint64_t first_ = 0;             // number of the first row
+  std::uint64_t first_ = 0;             // number of the first row that is counted
   std::uint64_t last_ = 0;
+  std::uint64_t checked_ = 0;  // rows from there on
   std::uint64_t rows_ = 0;
   std::uint64_t inserted_ = 0;
   std::uint64_t stored_ = 0;

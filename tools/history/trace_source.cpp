@@ -1,5 +1,6 @@
 #include "tools/history/trace_source.hpp"
 
+#include <atomic>
 #include <cmath>
 
 #include "tools/history/row_writer.hpp"
@@ -26,8 +27,7 @@ std::int64_t started_ns(const trace::TraceFile& file) {
 }
 
 void read_stamps(const trace::TraceFile& file, const trace::HostClocks& clocks,
-                 const ClockLines& lines, const std::string& run, const std::string& program,
-                 const StampSink& sink) {
+                 const ClockLines& lines, const StampSource& source, const StampSink& sink) {
   const std::int64_t started = started_ns(file);
   const std::size_t host = clocks.index_of(file);
   const std::size_t reference = clocks.hosts()[host].reference;
@@ -42,35 +42,49 @@ void read_stamps(const trace::TraceFile& file, const trace::HostClocks& clocks,
   RowWriter row;
   for (std::uint64_t number = written - kept; number < written; ++number) {
     const trace::Record record = records[number % records.size()];
-    // The program may have come around while we read.
-    if (file.header().written.load(std::memory_order_acquire) > number + records.size()) continue;
+    // The program may have come around while we read: it says so before it writes. The fence keeps
+    // the copy ahead of this look.
+    std::atomic_thread_fence(std::memory_order_acquire);
+    if (file.header().writing.load(std::memory_order_relaxed) > number + records.size()) {
+      source.overtaken();
+      continue;
+    }
     const auto hop = static_cast<trace::Hop>(record.key >> 56);
     const bool link = hop == trace::Hop::kOrderLink;
     if (record.key == 0 || (!link && !trace::is_known(hop))) continue;  // of another version
     const trace::HopInfo& info = trace::info(hop);
     const std::uint64_t id = record.key & trace::kIdMask;
+    const bool of_order = link || info.keyed_by_order;
+    const std::uint64_t tick = link ? record.time : of_order ? 0 : id;
+    const bool own_tick = trace::is_of_venue(tick, source.venue);
+    if (of_order ? source.orders != nullptr && !source.orders->contains(id) : !own_tick) continue;
     double ticks =
         link ? line.base_ticks
         : info.realtime_clock
             ? clocks.to_reference(host, own.tsc_of_realtime(static_cast<std::int64_t>(record.time)))
             : clocks.to_reference(host, static_cast<double>(record.time));
     if (std::isnan(ticks)) ticks = line.base_ticks;  // of the kernel, while the clock was set
-    const bool of_order = link || info.keyed_by_order;
     row.clear();
-    row.text(run)
-        .text(program)
+    row.text(source.run)
+        .text(source.program)
         .number(started)
         .number(number)
         .number(static_cast<std::uint8_t>(reference))
         .number(line.base_ns + std::llround((ticks - line.base_ticks) / line.ticks_per_ns))
         .text(link ? "order.link" : info.name)
         .number(static_cast<std::uint8_t>(link ? 0 : trace::place(hop)))
-        .number(link       ? record.time
-                : of_order ? 0
-                           : id)
+        .number(own_tick ? trace::sequence_of_tick(tick) : 0)
         .number(of_order ? id : 0);
     sink(number, row.bytes());
   }
+}
+
+void gather_orders(const trace::TraceFile& file, std::unordered_set<std::uint64_t>& orders) {
+  file.for_each([&](const trace::Record& record) {
+    const auto hop = static_cast<trace::Hop>(record.key >> 56);
+    if (hop == trace::Hop::kOrderLink || (trace::is_known(hop) && trace::info(hop).keyed_by_order))
+      orders.insert(record.key & trace::kIdMask);
+  });
 }
 
 }  // namespace tickpath::history

@@ -84,7 +84,7 @@ TEST(HistorySchema, OfTheProgramHasAShardingKeyForEachTable) {
     if (statement.find("Distributed(") == statement.npos) continue;
     EXPECT_THAT(statement, HasSubstr("cityHash64("));
   }
-  EXPECT_EQ(schema_statements({.current = false}).size(), 8u) << "tables";
+  EXPECT_EQ(schema_statements({.current = false}).size(), 9u) << "tables";
 }
 
 TEST(ReadyQueries, SayWhatTheyAnswerAndNameOnlyValuesThatTheyGet) {

@@ -259,7 +259,7 @@ TEST(StampRows, AreThoseThatTheRingStillHasByTheirNumberInTheFile) {
   const ClockLines lines = clock_lines(files, clocks);
   std::vector<std::uint64_t> numbers, orders;
   std::int64_t last_ns = 0;
-  read_stamps(files[0], clocks, lines, "r", "oeg", [&](std::uint64_t number, auto row) {
+  read_stamps(files[0], clocks, lines, {"r", "oeg"}, [&](std::uint64_t number, auto row) {
     Columns columns(row);
     EXPECT_EQ(columns.text(), "r");
     EXPECT_EQ(columns.text(), "oeg");
@@ -286,8 +286,183 @@ TEST(StampRows, AreThoseThatTheRingStillHasByTheirNumberInTheFile) {
   EXPECT_LT(std::abs(last_ns - started_ns(files[0])), 60'000'000'000);
 }
 
+// The writer says how far it is about to come, stores the records, then that it has come there.
+TEST(StampRows, AreNotThoseThatItsProgramIsJustOverwriting) {
+  test_support::Folder folder;
+  const std::string path = folder / "oeg.trace";
+  {
+    trace::TraceWriter writer({.path = path, .capacity = 256, .program = "oeg"});
+    for (std::uint64_t id = 0; id < 300; ++id) writer.stamp(trace::Hop::kOegSent, 1'000 + id);
+  }
+  std::string bytes = test_support::read_file(path);
+  const std::uint64_t writing = 320;  // 44 to 63 may be others already
+  std::memcpy(bytes.data() + offsetof(trace::FileHeader, writing), &writing, sizeof(writing));
+  trace::Record other{};
+  std::memcpy(&other, bytes.data() + trace::kHeaderBytes, sizeof(other));
+  for (std::size_t slot = 44; slot < 64; ++slot)
+    std::memcpy(bytes.data() + trace::kHeaderBytes + slot * sizeof(other), &other, sizeof(other));
+  test_support::write_file(path, bytes);
+  std::vector<trace::TraceFile> files;
+  files.emplace_back(path);
+  const trace::HostClocks clocks(files);
+  std::vector<std::uint64_t> numbers;
+  int overtaken = 0;
+  read_stamps(files[0], clocks, clock_lines(files, clocks),
+              {.run = "r", .program = "oeg", .overtaken = [&] { ++overtaken; }},
+              [&](std::uint64_t number, auto) { numbers.push_back(number); });
+  EXPECT_EQ(overtaken, 20);
+  ASSERT_EQ(numbers.size(), 236u);
+  EXPECT_EQ(numbers.front(), 64u);
+}
+
 TEST(RunFiles, SayWhichDirectoryIsNone) {
-  EXPECT_THROW((void)find_run_files({"/nonexistent/run"}, "oeg"), Error);
+  EXPECT_THROW((void)find_run_files({"/nonexistent/run"}, {}), Error);
+}
+
+// ---- a run of two venues: sim-1, oeg-1 and sim-2, oeg-2, and a strategy on both
+
+class RunOfVenues : public ::testing::Test {
+ protected:
+  void trace(const std::string& name, std::uint8_t venue,
+             const std::function<void(trace::TraceWriter&)>& stamp) {
+    trace::TraceWriter writer({.path = folder / (name + ".trace"),
+                               .capacity = 1024,
+                               .program = name.substr(0, name.find('-')),
+                               .venue = venue});
+    writer.add_sync_point();
+    stamp(writer);
+    writer.write_behind();
+  }
+  void venue(std::uint8_t number, std::uint64_t messages) {
+    const std::string of = std::to_string(number);
+    const std::string end = R"(,"name":"x","venue":)" + of + "}";
+    write("sim-" + of + ".summary.json",
+          R"({"program":"sim","feed_messages":)" + std::to_string(messages) + end);
+    write("sim-" + of + ".ledger.json", R"({"recording":"/data/)" + of + R"(.itch50"})");
+    write("oeg-" + of + ".summary.json", R"({"program":"oeg")" + end);
+    oeg::Journal journal({.path = folder / ("oeg-" + of + ".journal"), .records = 64});
+    for (std::uint8_t tick_of = 1; tick_of <= 2; ++tick_of) {
+      oeg::JournalRecord made = record({.order_id = number * 10u + tick_of,
+                                        .trace_id = trace::tick_id(tick_of, 40u + tick_of),
+                                        .event = wire::EventKind::kRequested,
+                                        .request_kind = wire::RequestKind::kNew});
+      ASSERT_TRUE(journal.append(made));
+    }
+  }
+  void write(const std::string& name, const std::string& text) {
+    test_support::write_file(folder / name, text);
+  }
+  void SetUp() override {
+    venue(1, 100);
+    venue(2, 200);
+    for (std::uint8_t of = 1; of <= 2; ++of) {
+      const std::string number = "-" + std::to_string(of);
+      trace("mdh" + number, of, [](auto& writer) { writer.stamp(trace::Hop::kMdhRx, 41); });
+      trace("oeg" + number, of,
+            [&](auto& writer) { writer.stamp(trace::Hop::kOegSent, of * 10u + 1); });
+    }
+    trace("strategy", 0, [](auto& writer) {
+      for (std::uint8_t of = 1; of <= 2; ++of) {
+        writer.stamp(trace::Hop::kStrategySeen, trace::tick_id(of, 41));
+        writer.link_order(of * 10u + 1, trace::tick_id(1, 41));
+        writer.stamp(trace::Hop::kStrategyPosted, of * 10u + 1);
+      }
+    });
+  }
+  std::string refusal(const RunPart& part) const {
+    try {
+      (void)find_run_files({folder.path()}, part);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "none";
+  }
+  RunFiles part(std::uint8_t number) const { return find_run_files({folder.path()}, {{}, number}); }
+
+  test_support::Folder folder;
+};
+
+TEST_F(RunOfVenues, IsNotLoadedAsOne) {
+  EXPECT_THAT(refusal({}),
+              HasSubstr("is of several venues, 1 (mdh-1, oeg-1, sim-1), 2 (mdh-2, oeg-2, sim-2): "
+                        "load each as a run of its own (--venue NUMBER)"));
+  EXPECT_THAT(refusal({{}, 3}), HasSubstr("--venue 3: no program of that venue is in"));
+}
+
+TEST_F(RunOfVenues, HasARecordingAndAJournalForEach) {
+  EXPECT_EQ(part(1).recording, "/data/1.itch50");
+  EXPECT_EQ(part(1).messages, 100u);
+  EXPECT_EQ(part(2).recording, "/data/2.itch50");
+  EXPECT_EQ(part(2).messages, 200u);
+  EXPECT_EQ(part(2).journal, folder / "oeg-2.journal");
+  EXPECT_TRUE(part(2).of_several);
+  EXPECT_EQ(default_name("/tmp/demo/", 1'700'000'000'123'456'789, 2),
+            "demo@2023-11-14T22:13:20.123Z#2");
+}
+
+TEST_F(RunOfVenues, RefusesAJournalThatIsNotThereOrOfTheOtherVenue) {
+  EXPECT_THAT(refusal({"oeg", 1}), HasSubstr("no journal of oeg is in"));
+  EXPECT_THAT(refusal({"oeg", 1}), HasSubstr("name one of oeg-1 (--oeg)"));
+  EXPECT_THAT(refusal({"oeg-2", 1}), HasSubstr("oeg-2 is of venue 2, and venue 1 is loaded"));
+}
+
+TEST_F(RunOfVenues, GivesOrdersTheTicksOfTheirOwnFeed) {
+  for (std::uint8_t number = 1; number <= 2; ++number) {
+    const RunFiles files = part(number);
+    std::vector<std::uint64_t> ticks;
+    (void)read_journal({files.journal, "r", {}, files.venue}, [&](auto, std::string_view row) {
+      Columns columns(row);
+      (void)columns.text();
+      (void)columns.number<std::uint64_t>();
+      (void)columns.number<std::int64_t>();
+      (void)columns.number<std::uint16_t>();
+      for (int word = 0; word < 4; ++word) (void)columns.text();
+      for (int id = 0; id < 3; ++id) (void)columns.number<std::uint64_t>();
+      ticks.push_back(columns.number<std::uint64_t>());
+    });
+    EXPECT_THAT(ticks, number == 1 ? ElementsAre(41u, 0u) : ElementsAre(0u, 42u));
+  }
+}
+
+TEST_F(RunOfVenues, HasStampsOfEachVenuesTicksAndOrdersOutOfAProgramOfBoth) {
+  const RunFiles files = part(2);
+  const trace::HostClocks clocks(files.traces);
+  const ClockLines lines = clock_lines(files.traces, clocks);
+  std::unordered_set<std::uint64_t> orders;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < files.traces.size(); ++i) {
+    if (!files.of_part(files.traces[i])) continue;
+    names.push_back(files.trace_names[i]);
+    if (files.traces[i].header().venue == 2) gather_orders(files.traces[i], orders);
+  }
+  EXPECT_THAT(names, ElementsAre("mdh-2", "oeg-2", "strategy"));
+  EXPECT_THAT(orders, ElementsAre(21u));
+  std::vector<std::string> rows;
+  read_stamps(files.traces.back(), clocks, lines, {"r", "strategy", 2, &orders},
+              [&](auto, std::string_view row) {
+                Columns columns(row);
+                for (int word = 0; word < 2; ++word) (void)columns.text();
+                (void)columns.number<std::int64_t>();
+                (void)columns.number<std::uint64_t>();
+                (void)columns.number<std::uint8_t>();
+                (void)columns.number<std::int64_t>();
+                std::string text = columns.text();
+                (void)columns.number<std::uint8_t>();
+                for (int id = 0; id < 2; ++id)
+                  text += " " + std::to_string(columns.number<std::uint64_t>());
+                rows.push_back(text);
+              });
+  EXPECT_THAT(rows, ElementsAre("strategy.seen 41 0", "order.link 0 21", "strategy.posted 0 21"));
+}
+
+// Two shards of a venue, or a pair: a journal has sequence numbers of its own.
+TEST_F(RunOfVenues, OfOneVenueWithSeveralOegsAsksWhichOne) {
+  for (const char* const name :
+       {"oeg-2.summary.json", "sim-2.summary.json", "mdh-2.trace", "oeg-2.trace"})
+    std::filesystem::remove(folder / name);
+  EXPECT_THAT(refusal({}), HasSubstr("several oegs have left a journal in"));
+  EXPECT_EQ(find_run_files({folder.path()}, {.oeg = "oeg-2"}).journals,
+            std::vector{folder / "oeg-1.journal"});
 }
 
 TEST(RunFiles, NameARunByItsDirectoryAndItsStart) {

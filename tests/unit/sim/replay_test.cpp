@@ -198,6 +198,46 @@ TEST(RecordingLoader, DeliversWhatIsBeforeTheDamageAndSaysWhereItIs) {
   EXPECT_NE(loader.damage().find("message 10"), std::string::npos) << loader.damage();
 }
 
+// By it a run knows what it replayed, also where it ended in the middle of the file.
+TEST(RecordingLoader, HasTheDigestOfWhatItReadWhenItIsEnded) {
+  Folder folder;
+  write_recording(folder / "long.itch50", orders(200'000, 0));
+  MessageQueue queue(4);
+  RecordingLoader loader({folder / "long.itch50", "", {}}, queue);
+  loader.start();
+  while (loader.messages_read() < 1'000) std::this_thread::yield();
+  loader.end();
+  ASSERT_LT(loader.messages_read(), 200'000u) << "the queue is full";
+  itch::MessageDigest digest;
+  const auto recording = itch::open_recording(folder / "long.itch50");
+  itch::RecordedMessage message;
+  for (std::uint64_t i = 0; i < loader.messages_read(); ++i) {
+    ASSERT_EQ(recording->next(message), itch::ReadStatus::kMessage);
+    digest.take(message.bytes);
+  }
+  EXPECT_EQ(loader.digest(), digest.value());
+}
+
+TEST(MessageDigest, IsAnotherWhereAnyBitTheLengthOrTheOrderIsAnother) {
+  const auto of = [](const std::vector<std::string>& messages) {
+    itch::MessageDigest digest;
+    for (const std::string& message : messages) digest.take(std::as_bytes(std::span(message)));
+    return digest.value();
+  };
+  const std::vector<std::string> recorded{std::string(36, 'a'), "second", std::string(3, '\0')};
+  const std::uint64_t digest = of(recorded);
+  EXPECT_EQ(of(recorded), digest);
+  for (std::size_t at = 0; at < recorded.size(); ++at)
+    for (std::size_t bit = 0; bit < recorded[at].size() * 8; ++bit) {
+      auto altered = recorded;
+      altered[at][bit / 8] = static_cast<char>(altered[at][bit / 8] ^ (1 << bit % 8));
+      EXPECT_NE(of(altered), digest) << at << " " << bit;
+    }
+  EXPECT_NE(of({recorded[0], recorded[1], std::string(4, '\0')}), digest);
+  EXPECT_NE(of({recorded[1], recorded[0], recorded[2]}), digest);
+  EXPECT_NE(of({recorded[0], recorded[1]}), digest);
+}
+
 TEST(RecordingLoader, TellsWhatSymbolsStandFor) {
   const Folder folder;
   const std::string text =
