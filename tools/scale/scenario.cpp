@@ -132,7 +132,7 @@ config::Schema<FabricModel> fabric_schema() {
   schema.choice(
       "fan_out", &F::fan_out,
       {{"write", FanOut::kWrite}, {"relay", FanOut::kRelay}, {"multicast", FanOut::kMulticast}},
-      "How updates come to subscribers; relay and multicast are not built");
+      "How updates come to subscribers: write and multicast as publish.mode; relay is not built");
   schema.duration("relay", &F::relay_ns, kCost, "An update copied by a relay to one subscriber");
   return schema;
 }

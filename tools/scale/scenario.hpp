@@ -15,12 +15,12 @@
 
 namespace tickpath::scale {
 
-// How updates come to subscribers. kWrite is what there is; the others are here to be compared.
+// How updates come to subscribers. A relay is not built, and is here to be compared.
 enum class FanOut : std::uint8_t {
   kWrite,      // mdh WRITEs to each subscriber
   kRelay,      // mdh WRITEs once to each host, where a relay on a core copies. Not built
-  kMulticast,  // mdh sends once, the switch copies to each host, its adapter to each there. Not
-               // built
+  kMulticast,  // mdh sends once, the switch copies to each host, its adapter to each there
+               // (publish.mode; without what is lost, and READ from mdh again)
 };
 
 struct FeedModel {
