@@ -91,26 +91,28 @@ bool resting_place(const RoutedOrder& order, std::span<const RoutedBook> books,
   return found;
 }
 
-// What all of it would cost at one book; false: the book does not show enough.
-bool whole_cost(const RoutedOrder& order, const RoutedBook& book, std::int64_t& sum) noexcept {
+// What all of it would cost at one book, or bring, and then less is more; false: the book does not
+// show enough. Prices and all shares are 32 bits each: no sum of theirs is beyond 64.
+bool whole_cost(const RoutedOrder& order, const RoutedBook& book, std::uint64_t& sum) noexcept {
   std::uint32_t left = order.shares;
-  sum = 0;
+  std::uint64_t value = 0;
   for (std::size_t i = 0; i < book.count && left != 0; ++i) {
     const RoutedLevel& level = book.levels[i];
     if (!within(order, level.price)) return false;
     const std::uint32_t taken = std::min(left, level.shares);
-    sum += cost(order.side, level.price) * taken;
+    value += std::uint64_t{level.price} * taken;
     left -= taken;
   }
+  sum = order.side == Side::kBuy ? value : ~value;
   return left == 0;
 }
 
 bool place_of_whole(const RoutedOrder& order, std::span<const RoutedBook> books,
                     std::size_t& best) noexcept {
   bool found = false;
-  std::int64_t lowest = 0;
+  std::uint64_t lowest = 0;
   for (std::size_t book = 0; book < books.size(); ++book) {
-    std::int64_t sum = 0;
+    std::uint64_t sum = 0;
     if (!whole_cost(order, books[book], sum)) continue;
     if (!found ||
         std::tuple(sum, books[book].taker_fee) < std::tuple(lowest, books[best].taker_fee)) {

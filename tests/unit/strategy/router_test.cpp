@@ -13,6 +13,7 @@
 namespace tickpath::strategy {
 namespace {
 
+using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::FieldsAre;
 using ::testing::IsEmpty;
@@ -99,6 +100,19 @@ TEST(Router, FillOrKillGoesWholeToTheCheapestThatShowsEnough) {
   order.shares = 60;
   order.limit = 101;
   EXPECT_THAT(split(order, kAsks), IsEmpty());
+}
+
+// A sum of 64 bits would be below zero: the dearer venue would be taken for the cheaper one.
+TEST(Router, AWholeOrderOfAnySizeGoesToTheCheaperVenue) {
+  constexpr std::uint32_t kShares = 4'000'000'000;
+  RoutedOrder order{.side = Side::kBuy, .shares = kShares, .whole = true};
+  const std::vector<RoutedBook> asks{book(Side::kBuy, {{4'000'000'000, kShares}}),
+                                     book(Side::kBuy, {{2'000'000'000, kShares}})};
+  EXPECT_THAT(split(order, asks), ElementsAre(FieldsAre(1u, kShares, _, _)));
+  order.side = Side::kSell;
+  const std::vector<RoutedBook> bids{book(Side::kSell, {{2'000'000'000, kShares}}),
+                                     book(Side::kSell, {{4'000'000'000, kShares}})};
+  EXPECT_THAT(split(order, bids), ElementsAre(FieldsAre(1u, kShares, _, _)));
 }
 
 TEST(Router, ALevelThatIsNoLevelIsLeftOut) {
