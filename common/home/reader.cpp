@@ -66,16 +66,22 @@ ReadOutcome HomeReader::find(std::string_view symbol, std::uint32_t& row) {
   return ReadOutcome::kOk;
 }
 
-// The lanes' words are asked for behind the record, and answered behind it.
+// The lanes' words are asked for behind the record, and answered behind it. Where the record had to
+// be READ again they are older than it, and are asked for again: else a writer that ended, or began
+// anew, just then would be taken for what it was.
 template <class T>
 ReadOutcome HomeReader::read(link::SharedRecords<T>& records, std::size_t record, T& out) {
   if (!records.read(record, 0) || !words_.ask(HomeLayout::kLanes)) return ReadOutcome::kFailed;
   link::SharedResult result;
+  const auto repeats = [&records] { return records.torn_reads() + records.other_slots(); };
+  const std::uint64_t before = repeats();
   bool taken = false;
-  const bool over = wait([&] {
+  const auto both = [&] {
     taken = taken || records.take(result, out);
     return taken && words_.arrived();
-  });
+  };
+  bool over = wait(both);
+  if (over && repeats() != before) over = words_.ask(HomeLayout::kLanes) && wait(both);
   if (!over || result.status == link::SharedStatus::kFailed) return ReadOutcome::kFailed;
   if (result.status == link::SharedStatus::kEmpty) return ReadOutcome::kAbsent;
   return result.status == link::SharedStatus::kOk ? ReadOutcome::kOk : ReadOutcome::kTorn;

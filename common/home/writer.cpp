@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/clock/clock.hpp"
+#include "common/link/detail/table_setup.hpp"
 #include "common/wire/directory.hpp"
 #include "common/wire/hello.hpp"
 
@@ -25,6 +26,9 @@ HomeWriter::HomeWriter(rdma::Device& device, rdma::CompletionChannel* channel,
       quotes_(device, kRowsMax, kOperations, options_.name + ".quotes"),
       instruments_(options_.instruments_max),
       known_quotes_(options_.instruments_max) {
+  // They share a connection with the index's and the lease's request: none of them finds the queue
+  // full, for which a repeated read would be given up (SharedStatus::kFailed).
+  static_assert(2 * kOperations * decltype(books_)::kRequestsMax + 2 <= link::kTableSendDepth);
   for (Queue* const queue : {&waiting_, &dirty_, &quotes_dirty_})
     queue->ids.resize(options_.instruments_max);
 }

@@ -108,10 +108,12 @@ struct SharedRegions {
 
 enum class SharedStatus : std::uint8_t {
   kOk,
-  kEmpty,   // a read: never written
-  kTorn,    // a read: a writer was quicker at every attempt
-  kLost,    // a publication: another was first; read again
-  kFailed,  // the connection; whether a publication took place is not known
+  kEmpty,  // a read: never written
+  kTorn,   // a read: a writer was quicker at every attempt
+  kLost,   // a publication: another was first; read again
+  // The connection, or a queue without room for a read's next attempt, which whoever gives the
+  // operations theirs rules out; whether a publication took place is not known.
+  kFailed,
 };
 
 struct SharedResult {
@@ -138,6 +140,7 @@ class SharedRecords final : public OneSidedClient {
  public:
   using Size = SharedSize<T>;
   static constexpr std::uint32_t kAttemptsMax = 64;
+  static constexpr std::uint32_t kRequestsMax = 3;  // of one operation, in the connection's queue
 
   // Control thread. operations: how many may be under way at once, 1 to 64; the connection's queue
   // has room for three requests of each. fetch: best_fetch(), unless told. Throws rdma::SetupError.
