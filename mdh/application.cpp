@@ -435,6 +435,7 @@ void MdhApplication::summarize(control::Summary& summary) {
   for (std::size_t status = 1; status < book::kStatusCount; ++status)
     refused += datapath_->feed().books().count(static_cast<book::Status>(status));
   summary.details["book_refused"] = refused;
+  summary.details["malformed_messages"] = feed.malformed_messages.get();
   summary.details["other_shards"] = feed.other_shards.get();
   summary.details["bad_symbols"] = feed.book.bad_symbols.get();
   summary.details["book_crossed"] = datapath_->feed().crossed().times().get();

@@ -263,6 +263,9 @@ void OegApplication::summarize(control::Summary& summary) {
   summary.ticks.push_back(datapath_->market().flow());
   summary.resumed = datapath_->recovery().records != 0;
   summary.open_orders = ledger.open_orders();
+  summary.details["exceptions_open"] = exceptions_.open().size() + exceptions_.beyond();
+  summary.details["exceptions_unlisted"] = datapath_->exceptions_unlisted().get();
+  summary.details["journal_lost"] = counters.journal_lost.get();
 }
 
 // -------------------------------------------------------------------------------------- the pair

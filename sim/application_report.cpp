@@ -125,6 +125,7 @@ void SimApplication::summarize(control::Summary& summary) {
   summary.open_orders = matcher_.live_orders();
   summary.feed_messages = feed_.counters().messages.get();
   summary.details["recording_damage"] = loader_.damaged() ? 1 : 0;
+  summary.details["bad_messages"] = c.bad_messages.get();
   summary.details["conservation_broken"] = broken_.size();
   add_fees(summary.details);
   summary.details["taken_shares"] = c.taken.get();

@@ -5,11 +5,12 @@
 //   orders    strategy.sent = strategy.accepted + strategy.rejected + strategy.lost;
 //             the sum over strategies = oeg.received = oeg.refused + oeg.sent;
 //             oeg.sent + oeg.own = sim.received = sim.accepted + sim.rejected;
-//             nothing unanswered
-//   requests  the same for cancels and replacements
+//             oeg.accepted = sim.accepted, oeg.rejected = sim.rejected; nothing unanswered
+//   requests  the same for cancels and replacements; sim's answers are those to oeg.own, too
 //   reports   sim.reports_sent = oeg.reports_received
 //   channels  of each strategy, on its newest connection to oeg: requests sent = received, reports
 //             sent = received
+//   open      as many open orders in strategy, oeg, risk and sim
 //   positions the same shares and cash for each (strategy, symbol) in strategy, oeg, risk and sim
 //   ticks     mdh's published to a subscriber = that subscriber's seen + lapped
 //   events    oeg's drop-copy events published to risk = risk's seen + lapped

@@ -127,7 +127,14 @@ class Hard(Pair):
 
     def finish(self):
         self.last_leader = self.leader_in_the_end()
-        return super().finish()
+        problems = super().finish()
+        # The exchange cancels fills that were none, and nobody clears these exceptions: the books must say so.
+        about = [each for each in problems if "reports of the venue that nobody has looked at" in each]
+        if self.exceptions and not about:
+            problems.append(f"the books say nothing of {self.exceptions} exceptions")
+        if about == [each for each in problems if each.startswith(("BROKEN", "MISSING"))] and about:
+            problems.remove("books")
+        return [each for each in problems if each not in about]
 
     def told_by_exchange(self):
         if self.day_ends:  # its messages of the first day are gone: the books are left

@@ -89,6 +89,7 @@ TEST(BadInput, ATruncatedRecordingPlaysUpToTheDamageAndSaysWhere) {
   const std::string file = folder.generate(15'000, 1.5);
   std::filesystem::resize_file(file, std::filesystem::file_size(file) * 2 / 3);
   const Finished up = folder.run_up(file);
+  EXPECT_THAT(up, Ends(1, "sim: damaged places of the recording", "conservation is broken"));
   EXPECT_TRUE(contains(up.output + read_file(folder.run_dir() + "/sim.log"), "truncated"))
       << up.output;
   const json mdh = json::parse(folder.summary("mdh"));

@@ -4,18 +4,12 @@
 #include <set>
 #include <vector>
 
-#include "tools/cli/conservation.hpp"
+#include "tools/cli/conservation_parts.hpp"
 
 namespace tickpath::cli {
 namespace {
 
 using control::Summary;
-
-// 0: it says nothing of it, or it is of an older version.
-std::uint64_t detail(const Summary& summary, const char* name) {
-  const auto found = summary.details.find(name);
-  return found == summary.details.end() ? 0 : found->second;
-}
 
 // Those of a program that may count, at one venue.
 std::vector<Summary*> counted(std::vector<Summary>& summaries, const char* program,
@@ -30,16 +24,16 @@ std::vector<Summary*> counted(std::vector<Summary>& summaries, const char* progr
 std::vector<Summary*> of_shard(const std::vector<Summary*>& oegs, std::uint64_t shard) {
   std::vector<Summary*> found;
   for (Summary* each : oegs)
-    if (detail(*each, "shard") == shard) found.push_back(each);
+    if (detail_of(*each, "shard") == shard) found.push_back(each);
   return found;
 }
 
 // Leaves those of `group` that have the highest `name`.
 void keep_last(const std::vector<Summary*>& group, const char* name) {
   std::uint64_t last = 0;
-  for (const Summary* each : group) last = std::max(last, detail(*each, name));
+  for (const Summary* each : group) last = std::max(last, detail_of(*each, name));
   for (Summary* const each : group) {
-    if (detail(*each, name) == last) continue;
+    if (detail_of(*each, name) == last) continue;
     each->stood_by = true;
     each->positions.clear();
     each->profits.clear();
@@ -54,9 +48,9 @@ void settle_pairs(std::vector<Summary>& summaries) {
   for (const Summary& summary : summaries) venues.insert(summary.venue);
   for (const std::uint8_t venue : venues) {
     std::vector<Summary*> pairs = counted(summaries, "oeg", venue);
-    std::erase_if(pairs, [](const Summary* each) { return detail(*each, "pair_epoch") == 0; });
+    std::erase_if(pairs, [](const Summary* each) { return detail_of(*each, "pair_epoch") == 0; });
     std::set<std::uint64_t> shards;
-    for (const Summary* each : pairs) shards.insert(detail(*each, "shard"));
+    for (const Summary* each : pairs) shards.insert(detail_of(*each, "shard"));
     for (const std::uint64_t shard : shards) keep_last(of_shard(pairs, shard), "pair_epoch");
     // Of several oegs each may have a risk of its own.
     if (counted(summaries, "oeg", venue).size() < 2)

@@ -1,0 +1,46 @@
+// What the checks of one venue and of several have in common (conservation.cpp,
+// conservation_venues.cpp).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/cli/conservation.hpp"
+
+namespace tickpath::cli {
+
+using Terms = std::vector<std::uint64_t>;
+
+std::uint64_t sum(const Terms& terms);
+
+// "3 + 4"
+template <class Numbers>
+std::string text_of(const Numbers& terms) {
+  std::string text;
+  for (const auto term : terms) text += (text.empty() ? "" : " + ") + std::to_string(term);
+  return text;
+}
+
+// Of one strategy in one instrument.
+using Holder = std::pair<int, std::string>;
+using Holding = std::pair<std::int64_t, std::int64_t>;  // shares, cash
+using Book = std::map<Holder, Holding>;
+
+// The sums over all; none that is flat.
+Book book_of(const std::vector<const control::Summary*>& summaries);
+Conservation::Line compared(const std::string& rule, const Book& a, const Book& b);
+
+// Summary::details[name]; 0 where it says nothing of it, or is of an older version.
+std::uint64_t detail_of(const control::Summary& summary, const std::string& name);
+
+// Of one venue, or of one of several.
+Conservation check_venue(const std::vector<control::Summary>& summaries,
+                         const std::vector<std::string>& expected);
+bool are_of_several_venues(const std::vector<control::Summary>& summaries);
+Conservation check_venues(const std::vector<control::Summary>& summaries,
+                          const std::vector<std::string>& expected);
+
+}  // namespace tickpath::cli
