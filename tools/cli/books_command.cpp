@@ -7,32 +7,35 @@
 #include <CLI/CLI.hpp>
 
 #include "common/base/error.hpp"
+#include "tools/cli/audit.hpp"
 #include "tools/cli/command_main.hpp"
 #include "tools/cli/commands.hpp"
-#include "tools/cli/conservation.hpp"
+#include "tools/cli/programs.hpp"
 
 namespace tickpath::cli {
 namespace {
 
-void run_books(const std::vector<std::string>& run_dirs) {
-  std::vector<std::string> expected;
-  for (const std::string& run_dir : run_dirs) {
-    const std::vector<std::string> names = instances_in(run_dir);
-    if (names.empty()) throw Error("no program left a summary in '" + run_dir + "'");
-    for (const std::string& name : names) {
-      if (std::find(expected.begin(), expected.end(), name) != expected.end())
-        throw Error("'" + name + "' left a summary in more than one of the run directories");
-      expected.push_back(name);
-    }
+// Whatever the hosts, a whole pipeline has one of each.
+void add_programs_of_a_pipeline(Remains& remains) {
+  for (const char* program : {"sim", "mdh", "oeg", "risk", "strategy"}) {
+    const auto counts = [&](const control::Summary& each) {
+      return each.program == program && !each.stood_by;
+    };
+    const auto is_missing = [&](const std::string& name) {
+      return program_of(name) == program &&
+             std::ranges::find(remains.summaries, name, &control::Summary::name) ==
+                 remains.summaries.end();
+    };
+    if (std::ranges::none_of(remains.summaries, counts) &&
+        std::ranges::none_of(remains.expected, is_missing))
+      remains.expected.emplace_back(program);
   }
-  const std::vector<control::Summary> summaries = read_summaries(run_dirs);
-  // Whatever the hosts, a whole pipeline has one of each.
-  for (const char* program : {"sim", "mdh", "oeg", "risk", "strategy"})
-    if (std::none_of(summaries.begin(), summaries.end(), [&](const control::Summary& each) {
-          return each.program == program && !each.stood_by;
-        }))
-      expected.emplace_back(program);
-  const Conservation conservation = check_conservation(summaries, expected);
+}
+
+void run_books(const std::vector<std::string>& run_dirs) {
+  Remains remains = remains_of(run_dirs);
+  add_programs_of_a_pipeline(remains);
+  const Conservation conservation = audit(remains);
   std::fputs(to_text(conservation).c_str(), stdout);
   std::fflush(stdout);
   if (!conservation.holds()) throw Error(conservation.problem());

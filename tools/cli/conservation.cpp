@@ -434,8 +434,13 @@ std::string to_text(const Conservation& conservation) {
   for (const auto& line : conservation.lines)
     text += paragraph(line.holds ? "  ok      " : "  BROKEN  ", line.rule + ": " + line.figures);
   for (const std::string& note : conservation.notes) text += paragraph("  note    ", note);
-  for (const std::string& name : conservation.missing)
-    text += paragraph("  MISSING ", name + " left no summary; what needs it was not checked");
+  for (const std::string& name : conservation.missing) {
+    const auto running = conservation.running.find(name);
+    const std::string why = running == conservation.running.end()
+                                ? " left no summary"
+                                : " still runs (process " + std::to_string(running->second) + ")";
+    text += paragraph("  MISSING ", name + why + "; what needs it was not checked");
+  }
   return text + (conservation.holds() ? "  everything is accounted for\n"
                                       : "  NOT everything is accounted for\n");
 }

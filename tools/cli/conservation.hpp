@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct Conservation {
   std::vector<Line> lines;
   // Programs that left no summary: what needs them is not checked, and conservation not shown.
   std::vector<std::string> missing;
+  std::map<std::string, int> running;  // the processes of those that run still
   // What was checked otherwise than in a run without restarts, and why; and what is no matter of
   // accounts, yet casts doubt on the run. One line each.
   std::vector<std::string> notes;

@@ -11,8 +11,8 @@
 #include "common/base/error.hpp"
 #include "common/config/values.hpp"
 #include "common/control/command_line.hpp"
+#include "tools/cli/audit.hpp"
 #include "tools/cli/commands.hpp"
-#include "tools/cli/conservation.hpp"
 #include "tools/cli/programs.hpp"
 #include "tools/cli/replay_view.hpp"
 #include "tools/lockstep/lockstep.hpp"
@@ -73,8 +73,8 @@ void run_pipeline(lockstep::Options options) {
                     static_cast<double>(result.virtual_ns) / 1e9, result.rounds));
   std::vector<std::string> names;
   for (const lockstep::ProgramFile& file : options.programs) names.push_back(file.name);
-  const std::vector<control::Summary> summaries = read_summaries(options.run_dir, names);
-  const Conservation conservation = check_conservation(summaries, names);
+  const Remains remains = remains_of(options.run_dir, names, true);
+  const Conservation conservation = audit(remains);
   print(to_text(conservation));
   for (const auto& [name, state] : result.states) print(fmt::format("{:<10}{:016x}", name, state));
   print(fmt::format("orders    {:016x}  {}", result.order_journal, result.order_journal_path));
@@ -82,7 +82,7 @@ void run_pipeline(lockstep::Options options) {
   print(fmt::format("state     {:016x}", result.state));
   if (!conservation.holds()) throw Error("conservation is broken");
   // A plugin that failed or was refused has not traded what it would have.
-  if (const std::string problems = problem_lines(summaries); !problems.empty())
+  if (const std::string problems = problem_lines(remains.summaries); !problems.empty())
     throw Error("the run failed:" + problems);
 }
 

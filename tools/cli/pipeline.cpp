@@ -168,6 +168,8 @@ void Pipeline::clean_run_dir() {
       old.push_back(entry.path());
   }
   for (const fs::path& path : old) fs::remove(path);
+  for (const std::string& name : control::RunDirectory::names(options_.run_dir))
+    if (is_known_program(program_of(name))) control::RunDirectory::forget(options_.run_dir, name);
 }
 
 std::string Pipeline::title(const Member& member) {

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "common/base/error.hpp"
+#include "tools/cli/audit.hpp"
 #include "tools/cli/commands.hpp"
-#include "tools/cli/conservation.hpp"
 #include "tools/cli/detach.hpp"
 #include "tools/cli/hang_watch.hpp"
 #include "tools/cli/pipeline.hpp"
@@ -118,13 +118,13 @@ void watch(Pipeline& pipeline, Signals& signals, HangWatch& hangs, const UpArgum
 // Throws where something is wrong with the run.
 void check_books(const Pipeline& pipeline, const HangWatch& hangs) {
   const std::string& run_dir = pipeline.options().run_dir;
-  const std::vector<std::string> names = pipeline.names();
-  const std::vector<control::Summary> summaries = read_summaries(run_dir, names);
-  const Conservation conservation = check_conservation(summaries, names);
-  std::fputs(to_text(conservation).c_str(), stdout);
-  std::fputs(results_text(summaries).c_str(), stdout);
   // A part of a pipeline may have nothing to hold against anything.
   const bool partial = !pipeline.options().only.empty();
+  const Remains remains = remains_of(run_dir, pipeline.names(), !partial);
+  const std::vector<control::Summary>& summaries = remains.summaries;
+  const Conservation conservation = audit(remains);
+  std::fputs(to_text(conservation).c_str(), stdout);
+  std::fputs(results_text(summaries).c_str(), stdout);
   if (partial)
     std::printf("  these programs only; all together: tickpath books RUN_DIR RUN_DIR ...\n");
   std::fflush(stdout);

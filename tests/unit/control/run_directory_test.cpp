@@ -37,6 +37,15 @@ TEST(RunDirectory, ASecondInstanceOfANameIsRefusedWithThePidOfTheFirst) {
   EXPECT_EQ(RunDirectory::holder(directory, "mdh"), ::getpid());
 }
 
+TEST(RunDirectory, ForgetsWhoRanThereButNotWhoRuns) {
+  const test_support::Folder scratch;
+  const std::string directory = scratch / "run";
+  const RunDirectory running(directory, "mdh");
+  { const RunDirectory former(directory, "oeg"); }
+  for (const char* name : {"mdh", "oeg", "never"}) RunDirectory::forget(directory, name);
+  EXPECT_THAT(RunDirectory::names(directory), ElementsAre("mdh"));
+}
+
 mode_t mode_of(const std::string& path) {
   struct stat status {};
   EXPECT_EQ(::lstat(path.c_str(), &status), 0) << path;

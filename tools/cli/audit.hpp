@@ -1,0 +1,29 @@
+// The auditor: what every program of a run has left, against what the others have left
+// (conservation.hpp) and against its sources.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/cli/conservation.hpp"
+
+namespace tickpath::cli {
+
+// What a run has left in its directories, one of each host.
+struct Remains {
+  std::vector<std::string> run_dirs;
+  std::vector<control::Summary> summaries;
+  std::vector<std::string> expected;  // instances of the run
+};
+
+// All of it. Expected is each program that ever ran there: its pid file stays, whatever its end.
+// Throws Error (nothing is left, an instance is in two of them, a summary is broken), SystemError.
+Remains remains_of(const std::vector<std::string>& run_dirs);
+
+// Of these instances. whole: and of any other that ran there, since they are all of a pipeline.
+Remains remains_of(const std::string& run_dir, const std::vector<std::string>& names, bool whole);
+
+// Throws as the above.
+Conservation audit(const Remains& remains);
+
+}  // namespace tickpath::cli
