@@ -21,5 +21,6 @@ int main(int argc, char** argv) {
                         ? std::string()
                         : "pair.place: one of a pair has a process to itself, or its end would be "
                           "others' as well";
-           }});
+           },
+       .shard = [](const oeg::OegConfig& config) { return config.shard; }});
 }

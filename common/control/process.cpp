@@ -67,7 +67,8 @@ int Process::run() {
   try {
     for (Instance& each : instances_) {
       const CommonConfig& common = *each.loaded.common;
-      each.directory = std::make_unique<RunDirectory>(common.run_dir, common.name);
+      each.directory = std::make_unique<RunDirectory>(
+          common.run_dir, common.name, Part{program_.program, common.venue, each.loaded.shard()});
       // What an earlier run left must not pass for ours.
       std::filesystem::remove(common.run_dir + "/" + common.name + ".summary.json");
     }

@@ -91,6 +91,7 @@ struct ErasedInstance {
   std::function<std::vector<std::string>()> advice;
   std::function<std::unique_ptr<Application>(Runtime&)> create;
   std::function<std::string()> why_alone;
+  std::function<std::string()> shard;
 };
 
 // ProgramSpec with the configuration's type erased.
@@ -122,6 +123,8 @@ struct ProgramSpec {
   // not meet in a variable, a file or a socket. Returns why one of this configuration has to be
   // alone; empty: it need not.
   std::function<std::string(const Config&)> why_alone = {};
+  // Which shard of its venue an instance trades; empty: all of it.
+  std::function<std::string(const Config&)> shard = {};
 };
 
 template <class Config>
@@ -134,7 +137,8 @@ int run_program(int argc, char** argv, const ProgramSpec<Config>& spec) {
         [&spec, config] { return spec.check ? spec.check(*config) : std::vector<std::string>(); },
         [&spec, config] { return spec.advice ? spec.advice(*config) : std::vector<std::string>(); },
         [&spec, config](Runtime& runtime) { return spec.create(*config, runtime); },
-        [&spec, config] { return spec.why_alone ? spec.why_alone(*config) : std::string(); }};
+        [&spec, config] { return spec.why_alone ? spec.why_alone(*config) : std::string(); },
+        [&spec, config] { return spec.shard ? spec.shard(*config) : std::string(); }};
   };
   return detail::run_erased(argc, argv,
                             {spec.program, spec.description, &spec.schema.core(), make,

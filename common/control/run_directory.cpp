@@ -30,9 +30,11 @@ std::string pid_path(const std::string& directory, const std::string& name) {
 }
 
 // A process, by its number and when it began (in clock ticks since boot): numbers are used again.
+// Both mean something within `space` only.
 struct ProcessId {
   int number = 0;
   std::uint64_t began = 0;
+  std::string space;  // empty: not written down
 };
 
 // 0: there is none, or it has ended and nobody has asked for its end yet. proc(5), stat: field 3 is
@@ -53,24 +55,57 @@ std::uint64_t began(int process) {
   return ticks;
 }
 
+// Where our process numbers are valid: "<boot>:<pid namespace>"; empty where /proc is missing.
+// namespaces(7): the inode of /proc/self/ns/pid; random(4): boot_id, by which hosts that share a
+// folder differ.
+const std::string& our_space() {
+  static const std::string space = [] {
+    std::string boot;
+    std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+    struct stat entry {};
+    if (boot.empty() || ::stat("/proc/self/ns/pid", &entry) != 0) return std::string();
+    return boot + ":" + std::to_string(entry.st_ino);
+  }();
+  return space;
+}
+
+// Its number can be looked up here.
+bool is_of_our_space(const ProcessId& process) {
+  return process.space.empty() || process.space == our_space();
+}
+
 bool lives(const ProcessId& process) {
-  return process.number > 0 && process.began != 0 && began(process.number) == process.began;
+  return process.number > 0 && process.began != 0 && is_of_our_space(process) &&
+         began(process.number) == process.began;
 }
 
-ProcessId read_process(int file) {
-  char text[64] = {};
+// <name>.pid: the process in the first line, the part in the second:
+//   4711 129834 2f4bc9fe-...:4026531836
+//   oeg 2 1/4
+struct PidFile {
   ProcessId process;
-  if (::pread(file, text, sizeof(text) - 1, 0) > 0)
-    std::istringstream(text) >> process.number >> process.began;
-  return process;
+  Part part;
+};
+
+PidFile read_pid_file(int file) {
+  char text[256] = {};
+  PidFile content;
+  if (::pread(file, text, sizeof(text) - 1, 0) <= 0) return content;
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line);
+  std::istringstream(line) >> content.process.number >> content.process.began >>
+      content.process.space;
+  std::getline(lines, line);
+  std::istringstream(line) >> content.part.program >> content.part.venue >> content.part.shard;
+  return content;
 }
 
-void write_process(int file, const std::string& path) {
-  const std::string text =
-      std::to_string(::getpid()) + " " + std::to_string(began(::getpid())) + "\n";
-  if (::ftruncate(file, 0) != 0 ||
-      ::pwrite(file, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
-    throw SystemError("cannot write '" + path + "'", errno);
+net::FileDescriptor open_to_look(const std::string& path) {
+  net::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  if (file.get() < 0 && (errno == EACCES || errno == EPERM))
+    throw SystemError("cannot look at '" + path + "', which is another user's", errno);
+  return file;
 }
 
 bool is_file_of(const std::string& path, int file) {
@@ -111,22 +146,44 @@ void make_run_directory(const std::string& directory) {
   require_ours(directory);
 }
 
-RunDirectory::RunDirectory(const std::string& directory, const std::string& name) {
+RunDirectory::RunDirectory(const std::string& directory, const std::string& name, const Part& part)
+    : part_(part) {
   make_run_directory(directory);
   const std::string path = pid_path(directory, name);
   const auto deadline = std::chrono::steady_clock::now() + kOwnerPatience;
   while (!try_lock(path)) {
-    const int held_by = holder(directory, name);
-    if (held_by != 0)
-      throw Error("'" + name + "' already runs in '" + directory + "' as process " +
-                  std::to_string(held_by) + ": stop it (tickpath down --run-dir " + directory +
-                  "), or give another run_dir or name");
+    refuse_if_held(directory, name);
     // Locked, and not by a program of ours: by who could open it when it was open to others.
     if (std::chrono::steady_clock::now() > deadline && is_file_of(path, lock_.get()))
       ::unlink(path.c_str());
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  write_process(lock_.get(), path);
+  write(::getpid(), path);
+}
+
+// The file, as it is locked now, says by whom.
+void RunDirectory::refuse_if_held(const std::string& directory, const std::string& name) const {
+  const ProcessId process = read_pid_file(lock_.get()).process;
+  const std::string taken = "'" + name + "' already runs in '" + directory + "' as process ";
+  if (lives(process))
+    throw Error(taken + std::to_string(process.number) + ": stop it (tickpath down --run-dir " +
+                directory + "), or give another run_dir or name");
+  // Without /proc nobody could write down when it began, or look it up here.
+  const bool untold = process.number > 0 && (process.began == 0 || our_space().empty());
+  if (untold || (process.number > 0 && !is_of_our_space(process)))
+    throw Error(taken + std::to_string(process.number) +
+                " of another container or host: stop it there, or give another run_dir or name");
+}
+
+// Number 0: nobody has the name any more.
+void RunDirectory::write(int number, const std::string& path) const {
+  std::string text = std::to_string(number) + " " +
+                     std::to_string(number == 0 ? 0 : began(number)) + " " + our_space() + "\n";
+  if (!part_.program.empty())
+    text += part_.program + " " + std::to_string(part_.venue) + " " + part_.shard + "\n";
+  if (::ftruncate(lock_.get(), 0) != 0 ||
+      ::pwrite(lock_.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
+    throw SystemError("cannot write '" + path + "'", errno);
 }
 
 // False: somebody has it. A file that was replaced since it was opened is not ours either.
@@ -138,17 +195,43 @@ bool RunDirectory::try_lock(const std::string& path) {
   return ::flock(lock_.get(), LOCK_EX | LOCK_NB) == 0 && is_file_of(path, lock_.get());
 }
 
-// The file stays, empty: removing it could take away the one that a successor has just locked.
-RunDirectory::~RunDirectory() { (void)!::ftruncate(lock_.get(), 0); }
+// The file stays: who looks for venues that ran here finds it.
+RunDirectory::~RunDirectory() {
+  try {
+    write(0, {});
+  } catch (const Error&) {
+    // A full disk: then the number stays, of a process that is gone.
+  }
+}
 
 int RunDirectory::holder(const std::string& directory, const std::string& name) {
-  const std::string path = pid_path(directory, name);
-  const net::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  if (file.get() < 0 && (errno == EACCES || errno == EPERM))
-    throw SystemError("cannot look at '" + path + "', which is another user's", errno);
+  const net::FileDescriptor file = open_to_look(pid_path(directory, name));
   if (file.get() < 0) return 0;
-  const ProcessId process = read_process(file.get());
+  const ProcessId process = read_pid_file(file.get()).process;
   return lives(process) ? process.number : 0;
+}
+
+bool RunDirectory::held_elsewhere(const std::string& directory, const std::string& name) {
+  const net::FileDescriptor file = open_to_look(pid_path(directory, name));
+  if (file.get() < 0) return false;
+  const ProcessId process = read_pid_file(file.get()).process;
+  if (process.number == 0 || is_of_our_space(process)) return false;
+  // Our lock lasts for a moment. A program that starts in it tries again.
+  return ::flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+Part RunDirectory::part(const std::string& directory, const std::string& name) {
+  const net::FileDescriptor file = open_to_look(pid_path(directory, name));
+  return file.get() < 0 ? Part{} : read_pid_file(file.get()).part;
+}
+
+// Under its lock: a successor that waits for this file sees that it is none any more (try_lock()).
+void RunDirectory::forget(const std::string& directory, const std::string& name) {
+  const std::string path = pid_path(directory, name);
+  const net::FileDescriptor file = open_to_look(path);
+  if (file.get() >= 0 && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 &&
+      is_file_of(path, file.get()))
+    ::unlink(path.c_str());
 }
 
 std::vector<std::string> RunDirectory::names(const std::string& directory) {

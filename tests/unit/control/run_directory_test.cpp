@@ -120,6 +120,38 @@ TEST(RunDirectory, AProcessThatHasTheNumberOfAnEndedOneIsNotTaken) {
   EXPECT_EQ(RunDirectory::holder(scratch.path(), "mdh"), 0) << "nothing says that it is ours";
 }
 
+// A process number of another container means nothing here, or is somebody else's.
+TEST(RunDirectory, ALockOfAnotherContainerIsRefusedForAsLongAsItIsHeld) {
+  const test_support::Folder scratch;
+  const std::string path = scratch / "mdh.pid";
+  std::ofstream(path) << ::getpid() << " 12345 some-boot:4026531836\nmdh 0 \n";
+  std::optional<net::FileDescriptor> theirs(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(::flock(theirs->get(), LOCK_EX), 0);
+  EXPECT_THAT(why_refused(scratch.path()), HasSubstr("of another container or host"));
+  EXPECT_TRUE(RunDirectory::held_elsewhere(scratch.path(), "mdh"));
+  EXPECT_EQ(RunDirectory::holder(scratch.path(), "mdh"), 0);
+  theirs.reset();
+  EXPECT_FALSE(RunDirectory::held_elsewhere(scratch.path(), "mdh"));
+  const RunDirectory ours(scratch.path(), "mdh");
+  EXPECT_EQ(RunDirectory::holder(scratch.path(), "mdh"), ::getpid());
+}
+
+TEST(RunDirectory, KeepsWhichPartOfAPipelineAnInstanceWasUntilItIsForgotten) {
+  const test_support::Folder scratch;
+  {
+    const RunDirectory held(scratch.path(), "mine", {"oeg", 2, "1/4"});
+    RunDirectory::forget(scratch.path(), "mine");
+    EXPECT_EQ(RunDirectory::holder(scratch.path(), "mine"), ::getpid());
+  }
+  EXPECT_EQ(RunDirectory::holder(scratch.path(), "mine"), 0);
+  const Part part = RunDirectory::part(scratch.path(), "mine");
+  EXPECT_EQ(part.program, "oeg");
+  EXPECT_EQ(part.venue, 2);
+  EXPECT_EQ(part.shard, "1/4");
+  RunDirectory::forget(scratch.path(), "mine");
+  EXPECT_TRUE(RunDirectory::names(scratch.path()).empty());
+}
+
 TEST(RunDirectory, ThatCannotBeMadeIsNamed) {
   EXPECT_THAT(why_refused<SystemError>("/proc/nonexistent"), HasSubstr("/proc/nonexistent"));
 }
