@@ -131,7 +131,11 @@ void KillKeeper::tick() {
   KillState state{};
   if (!table_.state(state)) return;
   const bool same = state.changes == state_.changes && state.version == state_.version;
-  if (!same && !table_.kills(kills_)) return;
+  if (!same) {
+    std::vector<wire::KillRecord> kills;
+    if (!table_.kills(kills, state.changes)) return;
+    kills_ = std::move(kills);
+  }
   state_ = state;
   if (state_.changes == saved_changes_ && state_.version == saved_version_) return;
   try {

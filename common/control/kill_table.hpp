@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -85,8 +86,9 @@ class KillTable {
     out = {};
     return shown_state_.load(out) != link::ReadStatus::kTorn;
   }
-  // All that are killed, by id. False: as above. Control threads.
-  bool kills(std::vector<wire::KillRecord>& out) const {
+  // All that are killed, by id, as they were when state() gave `changes`. False: as above, or a
+  // record has changed since. Control threads.
+  bool kills(std::vector<wire::KillRecord>& out, std::uint64_t changes) const {
     out.clear();
     for (const Shown& shown : shown_) {
       wire::KillRecord record{};
@@ -95,7 +97,10 @@ class KillTable {
       if (status == link::ReadStatus::kOk && record.cause != wire::KillCause::kNone)
         out.push_back(record);
     }
-    return true;
+    // Pairs with the release fence in change(): whoever has seen a newer record sees here that its
+    // change had begun. Without it a kill could be kept under the version before it.
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return changes_begun_.load(std::memory_order_relaxed) == changes;
   }
 
  private:
@@ -105,14 +110,17 @@ class KillTable {
     const bool was = shown_killed_[id];
     shown_killed_[id] = killed(id);
     killed_ += (killed(id) ? 1u : 0u) - (was ? 1u : 0u);
+    changes_begun_.store(++state_.changes, std::memory_order_relaxed);
+    // Pairs with the acquire fence in kills(): the record is not seen before its number.
+    std::atomic_thread_fence(std::memory_order_release);
     shown_[id].store(own_[id]);
-    ++state_.changes;
   }
 
   std::array<wire::KillRecord, wire::kKillIds> own_{};
   std::array<bool, wire::kKillIds> shown_killed_{};
   std::uint32_t killed_ = 0;
   KillState state_{};
+  std::atomic<std::uint64_t> changes_begun_{0};  // KillState::changes, ahead of the record
   std::array<Shown, wire::kKillIds> shown_{};
   link::VersionedRecord<KillState> shown_state_{};
 };

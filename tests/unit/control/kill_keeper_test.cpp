@@ -92,6 +92,20 @@ TEST_F(Kills, AreInTheFileAfterTheNextTickAndGoneFromItWhenLifted) {
   EXPECT_EQ(read_kills(path).version, 2u);
 }
 
+// Two files of one version must say the same, whoever of two programs kept them.
+TEST_F(Kills, AreNotKeptUnderTheVersionBeforeTheirs) {
+  KillKeeper keeper(path, table);
+  table.set(by_operator(7, "alice"));
+  table.publish(1, 0);
+  table.set(by_limit(3));
+  keeper.tick();
+  EXPECT_FALSE(std::filesystem::exists(path)) << "the datapath thread is about to say version 2";
+  table.publish(2, 0);
+  keeper.tick();
+  EXPECT_EQ(read_kills(path).version, 2u);
+  EXPECT_EQ(read_kills(path).kills.size(), 2u);
+}
+
 TEST_F(Kills, ThatCannotBeWrittenAreNotToldToBeSaved) {
   KillKeeper keeper(directory.path() + "/none/risk.kills", table);
   table.set(by_limit(3));
