@@ -152,6 +152,21 @@ TEST_F(DeepFeed, TellsTradesHaltsAndTimeOfDay) {
   EXPECT_EQ(last().trading_state(), wire::TradingState::kHalted);
 }
 
+// docs/MARKET_DATA.md, "What counts as a trade".
+TEST_F(DeepFeed, TradesOfExtendedHoursAndOddLotsCountAndABrokenOneStaysAsItWasTold) {
+  constexpr std::uint8_t kExtendedHours = 0x40, kOddLot = 0x20;
+  const iex::TradeReport trade{.sale_condition_flags = kExtendedHours | kOddLot,
+                               .symbol = "ZIEXT",
+                               .size = 7,
+                               .price = 100'050,
+                               .trade_id = 9};
+  say({deep(trade)});
+  EXPECT_EQ(last().kind, UpdateKind::kTrade);
+  EXPECT_EQ(last().shares, 7u);
+  say({deep(iex::TradeBreak{.symbol = "ZIEXT", .size = 7, .price = 100'050, .trade_id = 9})});
+  EXPECT_EQ(last().kind, UpdateKind::kInformation);
+}
+
 TEST_F(DeepFeed, DropsWhatIsNoSegmentOfDeep) {
   say({bid(100'000, 300)});
   deliver(segment(2, {bid(1, 1)}, 7, iex::kTops16));

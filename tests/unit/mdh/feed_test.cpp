@@ -125,6 +125,21 @@ TEST_F(FeedTest, TellsTradesThatLeaveTheBookAlone) {
   EXPECT_EQ(image().last_trade_price, 97'0000u);
 }
 
+// docs/MARKET_DATA.md, "What counts as a trade".
+TEST_F(FeedTest, AnOddLotIsATradeAndABrokenOneStaysAsItWasTold) {
+  send({directory(7, "AAPL"), encoded(itch::NonCrossTrade{.header = header(7),
+                                                          .shares = 3,
+                                                          .stock = "AAPL",
+                                                          .price = 98'0000,
+                                                          .match_number = 5})});
+  EXPECT_EQ(last().kind, UpdateKind::kTrade);
+  EXPECT_EQ(last().shares, 3u);
+  send({encoded(itch::BrokenTrade{.header = header(7, 2), .match_number = 5})});
+  EXPECT_EQ(last().kind, UpdateKind::kInformation);
+  EXPECT_EQ(image().last_trade_price, 98'0000u);
+  EXPECT_EQ(image().last_trade_shares, 3u);
+}
+
 // ITCH 5.0, 1.4.2: what is not printable comes again, in the cross.
 TEST_F(FeedTest, TellsACrossAsOneTradeThoughItsOrdersLeaveTheBookOneByOne) {
   send({directory(7, "AAPL"), add(7, "AAPL", 1, 'S', 300, 100'0000)});
