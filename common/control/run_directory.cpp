@@ -247,15 +247,4 @@ std::vector<std::string> RunDirectory::names(const std::string& directory) {
   return result;
 }
 
-// Under its lock: whoever waits for that looks whether the file is still the one of the name.
-void RunDirectory::forget(const std::string& directory, const std::string& name) {
-  const std::string path = pid_path(directory, name);
-  const net::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  if (file.get() < 0 && (errno == EACCES || errno == EPERM))
-    throw SystemError("cannot look at '" + path + "', which is another user's", errno);
-  if (file.get() >= 0 && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 &&
-      is_file_of(path, file.get()))
-    ::unlink(path.c_str());
-}
-
 }  // namespace tickpath::control

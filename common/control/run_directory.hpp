@@ -44,8 +44,6 @@ class RunDirectory {
   // Names that have a pid file there, running or not, sorted; none where there is no such
   // directory. Throws SystemError where we may not look.
   static std::vector<std::string> names(const std::string& directory);
-  // Takes <name>.pid away, as if it had never run there; not while it runs. Throws as the above.
-  static void forget(const std::string& directory, const std::string& name);
 
  private:
   bool try_lock(const std::string& path);
