@@ -2,9 +2,12 @@
 #include <atomic>
 #include <filesystem>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/file.h>
 
+#include "common/net/file_descriptor.hpp"
 #include "tests/support/finished.hpp"
 #include "tests/support/pipeline.hpp"
 
@@ -128,6 +131,33 @@ TEST_F(Deterministic, APluginThatFailsFailsTheRun) {
                          "--run-dir", own / "failed", "--set", "sim:replay.file=" + recording_},
                         own.path(), test_support::kPatience),
       Ends(1, "the run failed:", "book_change failed"));
+}
+
+TEST_F(Deterministic, OnlyItsUserCanReadWhatItLeaves) {
+  const auto mode = [](const std::string& path) {
+    return std::filesystem::status(path).permissions() & std::filesystem::perms::all;
+  };
+  EXPECT_EQ(mode(*folder_ / "first"), std::filesystem::perms::owner_all);
+  for (const char* file : {"first/sim.inputs", "first/oeg.journal", "first/lockstep.run"})
+    EXPECT_EQ(mode(*folder_ / file) & ~std::filesystem::perms::owner_all,
+              std::filesystem::perms::none)
+        << file;
+}
+
+TEST_F(Deterministic, ADirectoryThatAnotherOneUsesIsLeftAlone) {
+  const net::FileDescriptor other(
+      ::open((*folder_ / "first/lockstep.run").c_str(), O_RDONLY | O_CLOEXEC));
+  ASSERT_EQ(::flock(other.get(), LOCK_EX), 0);
+  EXPECT_THAT(test_support::run(command("first"), folder_->path(), test_support::kPatience),
+              Ends(1, "another deterministic replay runs in"));
+  EXPECT_TRUE(std::filesystem::exists(*folder_ / "first/sim.inputs"));
+}
+
+TEST_F(Deterministic, WhatItWouldNotRunIsRefused) {
+  std::vector<std::string> arguments = command("pairs");
+  arguments[3] = source("config/hot");
+  EXPECT_THAT(test_support::run(arguments, folder_->path(), test_support::kPatience),
+              Ends(2, "has more than one mdh"));
 }
 
 TEST_F(Deterministic, TwoRunsGiveTheSameBytes) { expect_equal(replay("second")); }

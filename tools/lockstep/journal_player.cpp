@@ -137,7 +137,7 @@ class JournalPlayer {
 }  // namespace
 
 JournalResult replay_journal(const Options& options, const std::string& journal) {
-  prepare_run_dir(options.run_dir);
+  const net::FileDescriptor ours = prepare_run_dir(options.run_dir);
   JournalPlayer player(options, journal);
   const JournalResult result = player.play();
   log::flush();

@@ -6,7 +6,7 @@
 
 namespace tickpath::lockstep {
 Result run(const Options& options) {
-  prepare_run_dir(options.run_dir);
+  const net::FileDescriptor ours = prepare_run_dir(options.run_dir);
   Pipeline pipeline(options);
   pipeline.start();
   pipeline.replay();

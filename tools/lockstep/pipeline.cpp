@@ -43,9 +43,12 @@ Pipeline::Pipeline(const Options& options) : options_(options) { make_members();
 Pipeline::~Pipeline() = default;
 
 void Pipeline::make_members() {
-  if (std::ranges::count(options_.programs, "sim", &ProgramFile::program) > 1)
-    throw config::ConfigError(
-        {"deterministic replay runs one venue, and this configuration has more than one sim"});
+  for (const char* const program : {"sim", "mdh", "oeg", "risk"})
+    if (std::ranges::count(options_.programs, program, &ProgramFile::program) > 1)
+      throw config::ConfigError(
+          {std::string("deterministic replay runs one venue without pairs and shards, and this "
+                       "configuration has more than one ") +
+           program});
   const Peers peers{require(options_, "mdh").name, require(options_, "oeg").name};
   const sim::SimConfig sim = load_sim(require(options_, "sim"), options_);
   const oeg::OegConfig oeg = load_oeg(require(options_, "oeg"), options_, peers);

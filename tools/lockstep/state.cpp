@@ -4,11 +4,18 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <vector>
 
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/base/error.hpp"
+#include "common/base/write_all.hpp"
+#include "common/control/run_directory.hpp"
 #include "common/log/log.hpp"
 #include "mdh/datapath.hpp"
 
@@ -19,6 +26,22 @@ namespace fs = std::filesystem;
 
 // Says whose directory it is.
 constexpr const char* kMarker = "lockstep.run";
+
+// Under its lock the directory is emptied and used: of two runs one would remove what the other
+// writes.
+net::FileDescriptor lock_marker(const std::string& run_dir) {
+  const std::string path = run_dir + "/" + kMarker;
+  net::FileDescriptor marker(
+      ::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (marker.get() < 0) throw SystemError("cannot write '" + path + "'", errno);
+  if (::flock(marker.get(), LOCK_EX | LOCK_NB) != 0)
+    throw Error("another deterministic replay runs in '" + run_dir +
+                "': wait for its end, or choose another --run-dir");
+  constexpr std::string_view kText = "tickpath replay --deterministic empties this directory\n";
+  if (::ftruncate(marker.get(), 0) != 0 || !write_all(marker.get(), kText))
+    throw SystemError("cannot write '" + path + "'", errno);
+  return marker;
+}
 
 }  // namespace
 
@@ -58,23 +81,24 @@ std::uint64_t digest_of_file(const std::string& path) {
   return digest.value();
 }
 
-void prepare_run_dir(const std::string& run_dir) {
+net::FileDescriptor prepare_run_dir(const std::string& run_dir) {
+  ::umask(077);  // every order is in these files
   const fs::path directory(run_dir);
-  if (fs::exists(directory) && !fs::is_empty(directory)) {
-    if (!fs::exists(directory / kMarker))
-      throw Error(run_dir +
-                  " is not empty and not of an earlier deterministic replay: choose another "
-                  "--run-dir, or remove it");
-    for (const auto& entry : fs::directory_iterator(directory)) fs::remove_all(entry.path());
-  }
-  fs::create_directories(directory);
-  std::ofstream(directory / kMarker) << "tickpath replay --deterministic empties this directory\n";
+  if (fs::exists(directory) && !fs::is_empty(directory) && !fs::exists(directory / kMarker))
+    throw Error(run_dir +
+                " is not empty and not of an earlier deterministic replay: choose another "
+                "--run-dir, or remove it");
+  control::make_run_directory(run_dir);
+  net::FileDescriptor marker = lock_marker(run_dir);
+  for (const auto& entry : fs::directory_iterator(directory))
+    if (entry.path().filename() != kMarker) fs::remove_all(entry.path());
   log::Options options;
   options.name = "lockstep";
   options.path = run_dir + "/lockstep.log";
   log::open(options);
   // What is written to a session that has ended is an error, no signal.
   std::signal(SIGPIPE, SIG_IGN);
+  return marker;
 }
 
 }  // namespace tickpath::lockstep

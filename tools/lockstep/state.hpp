@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/control/summary.hpp"
+#include "common/net/file_descriptor.hpp"
 #include "tools/lockstep/digest.hpp"
 #include "tools/lockstep/member.hpp"
 
@@ -21,8 +22,9 @@ void add_books(const Member& member, Digest& digest);
 // Throws SystemError.
 std::uint64_t digest_of_file(const std::string& path);
 
-// Makes the directory, or empties one that a run in lockstep left, and opens the log there. Throws
-// Error for one that holds anything else.
-void prepare_run_dir(const std::string& run_dir);
+// Makes the directory, or empties one that a run in lockstep left, and opens the log there; all for
+// our user alone (it changes the umask). It is the caller's as long as what is returned lives.
+// Throws Error for one that holds anything else, or that another run has.
+[[nodiscard]] net::FileDescriptor prepare_run_dir(const std::string& run_dir);
 
 }  // namespace tickpath::lockstep
