@@ -294,6 +294,8 @@ control::Json OegApplication::revoke(const control::Json& request) {
   rights_revoked_ += count;
   log::warning("{} rights of {} were revoked; it is refused until restored", count,
                wire::name(role));
+  // Last: a full disk must not keep it from its effect.
+  admission_.save_barred(revoked_path());
   return {{"revoked", count}};
 }
 
@@ -301,7 +303,12 @@ control::Json OegApplication::restore(const control::Json& request) {
   const wire::Role role = revocable_role(request);
   admission_.bar(role, false);
   log::info("{} may connect again", wire::name(role));
+  admission_.save_barred(revoked_path());
   return control::Json::object();
+}
+
+std::string OegApplication::revoked_path() const {
+  return runtime_.run_path(runtime_.name() + ".revoked");
 }
 
 control::Json OegApplication::switch_over() {
@@ -314,6 +321,7 @@ void OegApplication::register_rights() {
   runtime_.add_command("switch", "the standby of the pair leads from now on",
                        [this](const control::Json&) { return switch_over(); });
 
+  admission_.load_barred(revoked_path());
   admission_.register_counters(runtime_.counters(), "connections");
   control::Admission::register_bad_peers(runtime_.counters(), "connections", listener_);
   runtime_.counters().add("connections", "rights_revoked", [this] { return rights_revoked_; });

@@ -55,6 +55,7 @@ class OegApplication final : public control::Application {
   control::Json revoke(const control::Json& request);
   control::Json switch_over();
   control::Json restore(const control::Json& request);
+  std::string revoked_path() const;  // of the file that keeps it over restarts
   void register_exceptions();
   void hold_symbols();
   void complete_takeover();

@@ -181,6 +181,7 @@ void OegApplication::describe(control::Json& status) {
   status["risk_alive"] = datapath_->risk().alive() || !config_.risk_required;
   status["exceptions_open"] = exceptions_.open().size();
   status["kill_switch"] = describe_kills();
+  status["revoked"] = admission_.barred_names();
   control::Json strategies = control::Json::array();
   for (std::size_t i = 0; i < gateway.slot_count(); ++i) {
     const StrategySlot& slot = gateway.slot(i);

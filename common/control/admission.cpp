@@ -1,7 +1,11 @@
 #include "common/control/admission.hpp"
 
+#include <cerrno>
+#include <fstream>
 #include <utility>
 
+#include "common/base/error.hpp"
+#include "common/base/replace_file.hpp"
 #include "common/link/handshake.hpp"
 #include "common/log/log.hpp"
 #include "common/rdma/rdma.hpp"
@@ -137,6 +141,35 @@ void Admission::bar(wire::Role role, bool barred) noexcept {
 }
 
 bool Admission::barred(wire::Role role) const noexcept { return (barred_ & bit_of(role)) != 0; }
+
+void Admission::load_barred(const std::string& path) {
+  std::ifstream file(path);
+  if (!file && errno != ENOENT) throw SystemError("cannot read '" + path + "'", errno);
+  for (std::string line; std::getline(file, line);) {
+    const std::optional<wire::Role> role = role_of(line);
+    if (!role)
+      throw Error("'" + path + "' names roles that were revoked, and '" + line +
+                  "' is none: mend it, or remove it to let all in");
+    bar(*role, true);
+    log::warning("{} is refused until `tickpath restore {}`: it was revoked in an earlier life",
+                 line, line);
+  }
+}
+
+std::vector<std::string> Admission::barred_names() const {
+  std::vector<std::string> names;
+  for (auto value = static_cast<std::uint8_t>(wire::Role::kMdh);
+       value <= static_cast<std::uint8_t>(wire::Role::kTool); ++value)
+    if (barred(static_cast<wire::Role>(value)))
+      names.emplace_back(wire::name(static_cast<wire::Role>(value)));
+  return names;
+}
+
+void Admission::save_barred(const std::string& path) const {
+  std::string text;
+  for (const std::string& name : barred_names()) text += name + "\n";
+  replace_file(path, {text});
+}
 
 void Admission::register_counters(Counters& counters, const std::string& group) const {
   counters.add(group, "refused_connections", [this] { return refused_; });

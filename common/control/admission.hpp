@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/log_budget.hpp"
 #include "common/control/counters.hpp"
@@ -51,6 +52,11 @@ class Admission {
   // end.
   void bar(wire::Role role, bool barred) noexcept;
   bool barred(wire::Role role) const noexcept;
+  // Over restarts: a file with a role a line. No file: none is barred. Throws Error for one that
+  // says nothing certain; save_barred() SystemError.
+  void load_barred(const std::string& path);
+  void save_barred(const std::string& path) const;
+  std::vector<std::string> barred_names() const;
 
   // {group}.refused, .refused_version, .refused_role, .refused_right, .refused_barred,
   // .refused_shard

@@ -1,6 +1,7 @@
 // Rights in the running programs: who gets in, who is told why not, and what is taken back.
 #include "common/wire/rights.hpp"
 
+#include <filesystem>
 #include <functional>
 
 #include <gmock/gmock.h>
@@ -141,10 +142,19 @@ TEST_F(RunningPipeline, TakesTheRightsOfARunningRoleBackAndGivesThemAgain) {
 
 // Trading goes on without risk here, as it would not by default: so that it misses much.
 struct TradingWithoutRisk : RunningPipeline {
-  void SetUp() override { start("oeg:risk.required=false"); }
+  void SetUp() override {
+    // An earlier life of oeg left it.
+    std::filesystem::create_directory(folder_.run_dir());
+    std::filesystem::permissions(folder_.run_dir(), std::filesystem::perms::owner_all);
+    write_file(folder_.run_dir() + "/oeg.revoked", "tool\n");
+    start("oeg:risk.required=false");
+  }
 };
 
 TEST_F(TradingWithoutRisk, RiskTakesOverTheFillsThatItMissedWhileItWasBarred) {
+  EXPECT_THAT(refusal("oeg", Role::kTool, Service::kRemoteTables), HasSubstr("were revoked"));
+  EXPECT_EQ(tickpath("restore", "tool").exit_code, 0);
+  EXPECT_EQ(read_file(folder_.run_dir() + "/oeg.revoked"), "");
   ASSERT_TRUE(folder_.wait_counter_above("oeg", "reports", "fills", 20)) << up_->output();
   ASSERT_EQ(tickpath("revoke", "risk").exit_code, 0);
   ASSERT_TRUE(becomes([&] { return counter("oeg", "refused_barred") > 1; }));

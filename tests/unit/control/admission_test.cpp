@@ -8,6 +8,8 @@
 #include "common/rdma/rdma.hpp"
 #include "common/wire/rights.hpp"
 #include "common/wire/wire.hpp"
+#include "tests/support/folder.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace tickpath::control {
 namespace {
@@ -202,6 +204,24 @@ TEST(RoleNames, LeadBackToTheirRoles) {
   EXPECT_EQ(role_of("tool"), wire::Role::kTool);
   EXPECT_EQ(role_of("root"), std::nullopt);
   EXPECT_EQ(role_of("?"), std::nullopt);
+}
+
+TEST_F(AdmissionTest, WhoIsBarredIsBarredInTheNextLife) {
+  const test_support::Folder folder;
+  const std::string path = folder / "oeg.revoked";
+  admission.load_barred(path);
+  admission.bar(wire::Role::kRisk, true);
+  admission.bar(wire::Role::kTool, true);
+  admission.bar(wire::Role::kTool, false);
+  admission.save_barred(path);
+  Admission next(wire::Role::kOeg);
+  next.load_barred(path);
+  EXPECT_TRUE(next.barred(wire::Role::kRisk));
+  EXPECT_FALSE(next.barred(wire::Role::kTool));
+  EXPECT_THAT(next.barred_names(), ::testing::ElementsAre("risk"));
+  test_support::write_file(path, "rsik\n");
+  EXPECT_THAT(test_support::error_of<Error>([&] { next.load_barred(path); }),
+              HasSubstr("'rsik' is none"));
 }
 
 }  // namespace
