@@ -108,6 +108,9 @@ RuntimeImpl::RuntimeImpl(std::string program, const CommonConfig& common, OpenDe
   counters().add("log", "dropped_lines", [] { return log::dropped_lines(); });
   counters().add("admin", "accept_failures", [this] { return admin_.accept_failures(); });
   add_builtin_commands();
+  if (struct sigaction hangup{};
+      ::sigaction(SIGHUP, nullptr, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+    signals_.add(SIGHUP);  // nohup ignores it
   wait_for_signal();
 }
 
@@ -303,7 +306,9 @@ void RuntimeImpl::wait_for_signal() {
       log::warning("a second signal: not waiting for what is open");
       forced_ = true;
     }
-    request_stop(signal == SIGINT ? "interrupted (SIGINT)" : "asked to end (SIGTERM)");
+    request_stop(signal == SIGINT   ? "interrupted (SIGINT)"
+                 : signal == SIGHUP ? "the terminal is gone (SIGHUP)"
+                                    : "asked to end (SIGTERM)");
     wait_for_signal();
   });
 }
@@ -433,9 +438,10 @@ void RuntimeImpl::answer_ready_waiters() {
   waiters.swap(ready_waiters_);
   for (ReadyWaiter& waiter : waiters) {
     if (not_ready_reason_.empty())
-      waiter.answer({{"ok", true}, {"ready", true}});
+      waiter.answer({{"ok", true}, {"ready", true}, {"pid", ::getpid()}});
     else if (stop_wanted_ || now >= waiter.deadline_ns)
-      waiter.answer({{"ok", true}, {"ready", false}, {"reason", not_ready_reason_}});
+      waiter.answer(
+          {{"ok", true}, {"ready", false}, {"pid", ::getpid()}, {"reason", not_ready_reason_}});
     else
       ready_waiters_.push_back(std::move(waiter));
   }
@@ -451,10 +457,15 @@ void RuntimeImpl::check_drained() {
   std::string open;
   if (!forced_ && !application_->drained(open)) {
     if (clock::monotonic_ns() < drain_deadline_ns_) return;
-    log::error("not settled within datapath.stop_timeout: {}", open.empty() ? "?" : open);
+    unsettled_ =
+        "not settled within datapath.stop_timeout: " + (open.empty() ? std::string("?") : open);
+    log::error("{}", unsettled_);
     if (exit_status_ == kExitOk) exit_status_ = kExitFailed;
   }
-  if (forced_) exit_status_ = kExitFailed;
+  if (forced_) {
+    exit_status_ = kExitFailed;
+    unsettled_ = "a second signal ended it before it had settled";
+  }
   end();
 }
 
@@ -483,6 +494,7 @@ void RuntimeImpl::write_summary() {
   summary.name = name();
   summary.venue = common().venue;
   application_->summarize(summary);
+  if (!unsettled_.empty()) summary.problems.push_back(unsettled_);
   summary.details["datapath_page_faults_minor"] = minor_faults_.get();
   summary.details["datapath_page_faults_major"] = major_faults_.get();
   const std::string path = run_path(name() + ".summary.json");

@@ -116,6 +116,7 @@ class RuntimeImpl final : public Runtime {
   bool crash_told_ = false;
   int signals_seen_ = 0;
   bool forced_ = false;
+  std::string unsettled_;  // why it ended with something open; empty: it has not
   int exit_status_ = 0;
   std::int64_t started_ns_;
   std::int64_t drain_deadline_ns_ = 0;

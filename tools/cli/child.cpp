@@ -87,6 +87,9 @@ void Child::start(const std::vector<std::string>& arguments,
   const std::vector<char*> argument_list = pointers(argument_texts);
   const std::vector<char*> environment_list = pointers(environment_texts);
   const pid_t parent = ::getpid();
+  // Inherited from a shell that ignores it (trap '' CHLD) it would have the kernel collect each
+  // end.
+  (void)std::signal(SIGCHLD, SIG_DFL);
   pid_ = ::fork();
   if (pid_ == 0)
     become(argument_list.data(), environment_list.data(), streams, its_failure.get(), parent);
@@ -111,7 +114,11 @@ Child::~Child() {
 }
 
 bool Child::ended() {
-  if (!ended_) ended_ = ::waitpid(pid_, &status_, WNOHANG) == pid_;
+  if (ended_) return true;
+  const pid_t got = ::waitpid(pid_, &status_, WNOHANG);
+  told_ = got == pid_;
+  // Somebody has collected its end: it is no child any more, and its number may be another's.
+  ended_ = told_ || (got < 0 && errno == ECHILD);
   return ended_;
 }
 
@@ -123,14 +130,17 @@ bool Child::wait(int timeout_ms) {
 }
 
 void Child::signal(int number) noexcept {
-  if (!ended_) ::kill(pid_, number);
+  if (!ended_) (void)::syscall(SYS_pidfd_send_signal, pidfd_, number, nullptr, 0);
 }
 
 bool Child::succeeded() const noexcept {
-  return ended_ && WIFEXITED(status_) && WEXITSTATUS(status_) == 0;
+  return told_ && WIFEXITED(status_) && WEXITSTATUS(status_) == 0;
 }
 
-std::string Child::how_it_ended() const { return ended_ ? how_ended(status_) : "runs"; }
+std::string Child::how_it_ended() const {
+  if (!ended_) return "runs";
+  return told_ ? how_ended(status_) : "ended, and nobody saw how";
+}
 
 std::string how_ended(int status) {
   if (WIFEXITED(status)) return "exited with " + std::to_string(WEXITSTATUS(status));

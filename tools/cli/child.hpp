@@ -55,6 +55,7 @@ class Child {
   pid_t pid_ = -1;
   int pidfd_ = -1;
   bool ended_ = false;
+  bool told_ = false;  // status_ is its end; else somebody else collected it
   int status_ = 0;
 };
 

@@ -37,6 +37,7 @@ Detached::Detached() {
   std::fflush(nullptr);  // or both would write what is buffered
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw SystemError("cannot make a pipe", errno);
+  (void)std::signal(SIGCHLD, SIG_DFL);  // ignored, it would hide how the child ends
   const pid_t child = ::fork();
   if (child < 0) throw SystemError("cannot go to the background", errno);
   if (child != 0) {

@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -11,10 +14,12 @@
 #include "common/base/error.hpp"
 #include "common/control/admin_client.hpp"
 #include "tools/cli/commands.hpp"
+#include "tools/cli/conservation.hpp"
 #include "tools/cli/programs.hpp"
 #include "tools/cli/remote_hosts.hpp"
 #include "tools/cli/remote_proxy.hpp"
 #include "tools/cli/remote_up.hpp"
+#include "tools/cli/run_owner.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -57,7 +62,7 @@ std::vector<RunningProgram> chosen(const DownArguments& arguments) {
   };
   for (const RunningProgram& one : programs)
     for (const RunningProgram& other : programs)
-      if (asked_for(one) && !asked_for(other) && one.pid == other.pid)
+      if (asked_for(one) && !asked_for(other) && one.pid > 0 && one.pid == other.pid)
         throw Error("'" + one.name + "' and '" + other.name + "' share process " +
                     std::to_string(one.pid) + " and stop together: give both to --only");
   std::erase_if(programs, [&](const RunningProgram& each) { return !asked_for(each); });
@@ -79,8 +84,37 @@ void kill_program(const std::string& run_dir, const RunningProgram& program) {
   signal_program(run_dir, program, is_remote(run_dir, program.name) ? kProxyKill : SIGKILL);
 }
 
+// What went wrong with a program that has just been stopped; a line each, empty: nothing. Its
+// summary is written at its end, and removed at its start.
+std::string problem_of(const std::string& run_dir, const std::string& name) {
+  const std::vector<control::Summary> summaries = read_summaries(run_dir, {name});
+  return summaries.empty() ? "\n  " + name + " left no summary: its log says how it ended"
+                           : problem_lines(summaries);
+}
+
+// The `up` that had the whole run sees each end, and checks the books.
+void pass_on_verdict(const DownArguments& arguments) {
+  constexpr auto kBetween = std::chrono::milliseconds(20);
+  const auto end =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(arguments.timeout_s);
+  while (const pid_t owner = RunOwner::holder(arguments.run_dir)) {
+    if (std::chrono::steady_clock::now() > end)
+      throw Error("`tickpath up` (process " + std::to_string(owner) +
+                  ") has not ended, so nobody has checked the books yet: tickpath books " +
+                  arguments.run_dir + " does");
+    std::this_thread::sleep_for(kBetween);
+  }
+  const std::optional<std::string> verdict = RunOwner::verdict(arguments.run_dir);
+  if (!verdict)
+    throw Error("`tickpath up` ended without a word: tickpath books " + arguments.run_dir +
+                " checks the books");
+  if (!verdict->empty()) throw Error(*verdict);
+  std::printf("`tickpath up` has checked the books: everything is accounted for\n");
+}
+
 void run_down(const DownArguments& arguments) {
   attach(arguments);
+  const bool owned = RunOwner::holder(arguments.run_dir) != 0 && arguments.only.empty();
   const auto programs = chosen(arguments);
   if (programs.empty() && lost_programs(arguments.run_dir).empty()) {
     std::printf("nothing runs in '%s'\n", arguments.run_dir.c_str());
@@ -89,22 +123,25 @@ void run_down(const DownArguments& arguments) {
   halt_replay(arguments.run_dir, programs);
   std::string left;
   std::string unreachable;
+  std::string problems;
   for (const RunningProgram& program : programs) {
     const std::string host = host_name_of(arguments.run_dir, program.name);
     ask_to_stop(arguments.run_dir, program);
     const int timeout_ms = static_cast<int>(arguments.timeout_s * 1000);
-    bool gone = wait_for_exit(program.pid, timeout_ms);
+    bool gone = wait_for_exit(arguments.run_dir, program, timeout_ms);
     const bool killed = !gone && arguments.kill;
     if (killed) {
       kill_program(arguments.run_dir, program);
-      gone = wait_for_exit(program.pid, timeout_ms);
+      gone = wait_for_exit(arguments.run_dir, program, timeout_ms);
     }
     const char* const became = killed ? "killed" : gone ? "stopped" : "still runs";
     if (host.empty())
-      std::printf("%-10s %s (process %d)\n", program.name.c_str(), became, program.pid);
+      std::printf("%-10s %s (ran %s)\n", program.name.c_str(), became,
+                  process_text(program).c_str());
     else
       std::printf("%-10s %s (on %s)\n", program.name.c_str(), became, host.c_str());
     if (!gone) left += " " + program.name;
+    if (gone && !killed) problems += problem_of(arguments.run_dir, program.name);
   }
   for (const std::string& name : lost_programs(arguments.run_dir))
     if (arguments.only.empty() || std::ranges::count(arguments.only, name) != 0)
@@ -114,6 +151,8 @@ void run_down(const DownArguments& arguments) {
   if (!unreachable.empty())
     throw Error("may still run, and cannot be reached:" + unreachable +
                 "; tickpath down once more when it can");
+  if (owned) return pass_on_verdict(arguments);
+  if (!problems.empty()) throw Error("stopped, but not all in order:" + problems);
 }
 
 }  // namespace

@@ -64,6 +64,7 @@ std::size_t FeedRecorder::take_line(FeedLine& line) {
                    .destination_address = line.group.address,
                    .destination_port = line.group.port,
                    .payload = datagram.bytes});
+    gaps_.take(datagram.bytes);
     ++counts_.datagrams;
     counts_.bytes += datagram.bytes.size();
     const bool end = ends_session(datagram.bytes);

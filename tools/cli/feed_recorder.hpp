@@ -9,6 +9,7 @@
 
 #include "common/files/capture_writer.hpp"
 #include "common/net/multicast.hpp"
+#include "tools/cli/feed_gaps.hpp"
 
 namespace tickpath::cli {
 
@@ -41,6 +42,8 @@ class FeedRecorder {
   // Every line has said that its session is over, and nothing has come since.
   bool ended() const noexcept;
   const FeedRecorderCounts& counts() const noexcept { return counts_; }
+  // By the feed's own numbers: also what was lost where no socket counts it.
+  const FeedGaps& gaps() const noexcept { return gaps_; }
 
  private:
   struct FeedLine {
@@ -54,6 +57,7 @@ class FeedRecorder {
   files::CaptureWriter& writer_;
   std::vector<std::unique_ptr<FeedLine>> lines_;
   FeedRecorderCounts counts_;
+  FeedGaps gaps_;
 };
 
 }  // namespace tickpath::cli

@@ -21,6 +21,7 @@
 #include "common/control/run_directory.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/programs.hpp"
+#include "tools/cli/unreached_parts.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -154,23 +155,39 @@ std::vector<KillArguments> of_each_shard(const KillArguments& arguments,
 }
 
 // The same for each venue that a risk in the run directory is of.
-std::vector<KillArguments> of_each_venue(const KillArguments& arguments) {
+std::vector<KillArguments> of_each_venue(const KillArguments& arguments,
+                                         const std::vector<RunningProgram>& running,
+                                         const UnreachedParts& unreached) {
+  if (!arguments.risk.empty()) return {arguments};
   std::set<int> venues;
-  // Once: a program that hangs holds up the kill.
-  const std::vector<RunningProgram> running = running_programs(arguments.run_dir);
   for (const RunningProgram& each : running)
     if (each.program == "risk") venues.insert(each.venue);
-  if (!arguments.risk.empty()) return {arguments};
+  std::set<int> all_venues = venues;
+  for (const auto& [where, programs] : unreached) all_venues.insert(where.venue);
   std::vector<KillArguments> all;
   for (const int venue : venues) {
     KillArguments of_venue = arguments;
-    if (venues.size() > 1) of_venue.venue = venue;
+    if (all_venues.size() > 1) of_venue.venue = venue;
     std::vector<KillArguments> shards;
     if (arguments.oeg.empty()) shards = of_each_shard(of_venue, running);
     all.insert(all.end(), shards.begin(), shards.end());
     if (shards.empty()) all.push_back(of_venue);
   }
-  return all.empty() ? std::vector{arguments} : all;
+  return all;
+}
+
+// A line for each: what the command could not reach there.
+std::string unreached_text(const KillArguments& arguments, const UnreachedParts& unreached) {
+  std::string text;
+  for (const auto& [where, programs] : unreached) {
+    KillArguments there = arguments;
+    there.venue = where.venue;
+    there.shard = where.shard;
+    text += (text.empty() ? "" : "\n") + whom(there) + ": nobody could be asked there (" +
+            programs + "): start its " + (where.shard.empty() ? "risk" : "oeg") +
+            ", and give the command again";
+  }
+  return text;
 }
 
 // oeg knows a strategy from its first connection on, risk from its first order.
@@ -407,7 +424,8 @@ class Order {
   std::string find() {
     std::string why;
     std::string name = active(why);
-    if (name.empty() && several()) throw Error(why);
+    // The risk that has the program's plain name may be another venue's.
+    if (name.empty() && (several() || arguments_.venue)) throw Error(why);
     return name.empty() ? "risk" : name;
   }
   bool several() const {
@@ -415,8 +433,9 @@ class Order {
     const auto names = control::RunDirectory::names(arguments_.run_dir);
     return std::count_if(names.begin(), names.end(), [&](const std::string& name) {
              return program_of(name) == "risk" &&
-                    (!arguments_.venue || venue_number(try_status(arguments_.run_dir, name,
-                                                                  kGlanceMs)) == *arguments_.venue);
+                    (!arguments_.venue ||
+                     control::RunDirectory::part(arguments_.run_dir, name).venue ==
+                         *arguments_.venue);
            }) > 1;
   }
   // It is not the one any more that could still do it.
@@ -471,14 +490,20 @@ void await_unkill(const KillArguments& arguments, Order& order) {
 // To every venue first, and then it is waited for: what one venue lacks must not keep the kill from
 // another. Throws Error: what is missing at any.
 void run_switch(const KillArguments& arguments, bool kill) {
-  std::vector<KillArguments> venues = of_each_venue(arguments);
+  // Once: a program that hangs holds up the kill.
+  const std::vector<RunningProgram> running = running_programs(arguments.run_dir);
+  UnreachedParts unreached;
+  if (arguments.risk.empty() && arguments.oeg.empty())
+    unreached = unreached_parts(arguments.run_dir, running);
+  std::vector<KillArguments> venues = of_each_venue(arguments, running, unreached);
+  if (venues.empty() && unreached.empty()) venues = {arguments};
   std::vector<std::unique_ptr<Order>> orders;
-  std::string problems;
+  std::string problems = unreached_text(arguments, unreached);
   const auto attempt = [&](auto&& action) {
     try {
       action();
     } catch (const Error& error) {
-      if (venues.size() == 1) throw;
+      if (venues.size() == 1 && problems.empty()) throw;
       problems += (problems.empty() ? "" : "\n") + std::string(error.what());
     }
   };

@@ -45,6 +45,7 @@ Pipeline::Pipeline(PipelineOptions options)
     : options_(std::move(options)), remote_output_(options_.run_dir) {
   if (!options_.here) hosts_ = read_hosts(options_.config_dir);
   find_members();
+  if (options_.only.empty()) owner_.emplace(options_.run_dir);
   const bool joins = joins_others();
   probe();
   check_members();
@@ -53,15 +54,17 @@ Pipeline::Pipeline(PipelineOptions options)
 
 Pipeline::~Pipeline() = default;
 
+void Pipeline::tell_verdict(const std::string& verdict) const {
+  if (owner_) owner_->tell(verdict);
+}
+
 // A proxy stands here for it, and is told by a file what it stands for.
 void Pipeline::find_remote(Member& member, const Host& host,
                            const std::vector<std::string>& settings) {
-  std::ostringstream text;
-  text << std::ifstream(member.config_path).rdbuf();
   member.remote = RemoteProgram{.host = host,
                                 .name = member.name,
                                 .program = member.program,
-                                .config = text.str(),
+                                .config = read_program_file(member.config_path),
                                 .settings = settings,
                                 .detached = options_.detached};
   remote_output_.add(member.name, host.name);
@@ -129,6 +132,7 @@ void Pipeline::check_members() {
       configs.push_back(
           {member.name, member.program, member.config_path, text.str(), host, machines_[host]});
       members_[i].process = process_of(configs.back());
+      if (members_[i].remote) members_[i].remote->part = part_of(configs.back());
     }
     std::error_code error;
     fs::remove(output(member), error);
@@ -150,8 +154,8 @@ bool Pipeline::joins_others() const {
   bool joins = false;
   for (const RunningProgram& other : running_programs(options_.run_dir)) {
     if (options_.only.empty() || is_member(other.name))
-      throw Error("'" + other.name + "' already runs in '" + options_.run_dir + "' as process " +
-                  std::to_string(other.pid) + ": tickpath down --run-dir " + options_.run_dir);
+      throw Error("'" + other.name + "' already runs in '" + options_.run_dir + "' " +
+                  process_text(other) + ": tickpath down --run-dir " + options_.run_dir);
     joins = true;
   }
   return joins;
@@ -168,8 +172,11 @@ void Pipeline::clean_run_dir() {
       old.push_back(entry.path());
   }
   for (const fs::path& path : old) fs::remove(path);
-  for (const std::string& name : control::RunDirectory::names(options_.run_dir))
-    if (is_known_program(program_of(name))) control::RunDirectory::forget(options_.run_dir, name);
+  // Programs of an earlier run, which `kill` could not reach and the auditor would miss.
+  if (owner_)
+    for (const std::string& name : control::RunDirectory::names(options_.run_dir))
+      if (is_known_program(program_of(name)))
+        control::RunDirectory::forget(options_.run_dir, name);
 }
 
 std::string Pipeline::title(const Member& member) {
@@ -215,6 +222,7 @@ void Pipeline::launch(Member& member) {
   if (!options_.preload.empty()) environment["LD_PRELOAD"] = options_.preload;
   // Logs are appended to; this run's last lines are looked for in its output first.
   const std::vector<Member*> together = mates(member);
+  for (const Member* each : together) forget_stop(options_.run_dir, each->name);
   const auto child = std::make_shared<Child>(
       arguments_of(together), options_.run_dir + "/" + together.front()->name + ".out",
       environment);
@@ -251,6 +259,7 @@ std::string Pipeline::log_tail(const Member& member) const {
 }
 
 // Waits a short while for either answer: a program that is not ready yet keeps the question open.
+// Another process of the name does not count: then ours is about to end.
 bool Pipeline::is_ready(Member& member) {
   constexpr int kAskMs = 100;
   std::string reason = "its admin socket does not answer";
@@ -258,8 +267,9 @@ bool Pipeline::is_ready(Member& member) {
     const Json answer =
         control::admin_command(control::admin_path(options_.run_dir, member.name),
                                {{"command", "ready"}, {"timeout_ms", kAskMs}}, kAskMs + 2000);
-    if (answer.value("ready", false)) return true;
-    reason = answer.value("reason", reason);
+    const bool ours = member.remote || answer.value("pid", 0) == member.child->pid();
+    if (ours && answer.value("ready", false)) return true;
+    reason = ours ? answer.value("reason", reason) : "another process has its name";
   } catch (const Error&) {
     // No socket yet: its end shows at once, else it is asked again.
     constexpr int kAgainMs = 5;
@@ -335,7 +345,11 @@ std::vector<Pipeline::Ended> Pipeline::newly_ended() {
     ended.program = member.program;
     ended.failed = !member.child->succeeded();
     ended.text = title(member) + " " + member.child->how_it_ended();
-    ended.restarts = ended.failed && options_.restart && !stopping_ && member.program != "sim";
+    const bool asked = was_asked_to_stop(member);
+    ended.restarts =
+        ended.failed && options_.restart && !stopping_ && member.program != "sim" && !asked;
+    if (ended.failed && options_.restart && asked)
+      ended.text += "; it was asked to stop, and is not started again";
     if (ended.restarts) {
       const std::int64_t now_ns = clock::monotonic_ns();
       const bool lived = now_ns - member.launched_ns > kLongLifeNs;
@@ -349,6 +363,14 @@ std::vector<Pipeline::Ended> Pipeline::newly_ended() {
     result.push_back(std::move(ended));
   }
   return result;
+}
+
+// By `tickpath down`. Those of one process end together.
+bool Pipeline::was_asked_to_stop(const Member& member) {
+  const std::vector<Member*> together = mates(member);
+  return std::any_of(together.begin(), together.end(), [&](const Member* each) {
+    return is_asked_to_stop(options_.run_dir, each->name);
+  });
 }
 
 void Pipeline::restart_due() {
@@ -408,7 +430,7 @@ void Pipeline::stop() {
   std::map<std::size_t, std::vector<Member*>> groups;
   for (Member& member : members_) groups[stop_rank(member.program)].push_back(&member);
   for (auto& [rank, group] : groups) {
-    if (options_.only.empty()) stop_outsiders(rank);
+    if (options_.only.empty() && started_) stop_outsiders(rank);
     stop_group(group);
   }
 }
@@ -418,8 +440,8 @@ void Pipeline::stop_outsiders(std::size_t rank) {
   for (const RunningProgram& other : running_programs(options_.run_dir)) {
     if (stop_rank(other.program) != rank || is_member_process(other.pid)) continue;
     ask_to_stop(options_.run_dir, other);
-    if (!wait_for_exit(other.pid, options_.stop_timeout_ms))
-      problems_.push_back(other.name + " (process " + std::to_string(other.pid) +
+    if (!wait_for_exit(options_.run_dir, other, options_.stop_timeout_ms))
+      problems_.push_back(other.name + " (" + process_text(other) +
                           ", started by somebody else) does not stop");
   }
 }

@@ -13,6 +13,7 @@
 #include "tools/cli/child.hpp"
 #include "tools/cli/remote_hosts.hpp"
 #include "tools/cli/remote_up.hpp"
+#include "tools/cli/run_owner.hpp"
 
 namespace tickpath::cli {
 
@@ -34,9 +35,10 @@ struct PipelineOptions {
 // One thread.
 class Pipeline {
  public:
-  // Finds <config_dir>/<instance>.toml and who runs where (remote_hosts.hpp), asks the other hosts
-  // whether they can, checks each file (by its own program, on its host) and how they fit together
-  // (cross_check.hpp). Throws ConfigError telling everything that is wrong.
+  // Takes the run directory for itself where it is a whole one (RunOwner); a part may join what
+  // runs. Finds <config_dir>/<instance>.toml and who runs where (remote_hosts.hpp), asks the other
+  // hosts whether they can, checks each file (by its own program, on its host) and how they fit
+  // together (cross_check.hpp). Throws ConfigError telling everything that is wrong.
   explicit Pipeline(PipelineOptions options);
   ~Pipeline();
 
@@ -53,6 +55,7 @@ class Pipeline {
         if (interrupted()) throw Interrupted{};
       announce(members_[i]);
     }
+    started_ = true;
   }
 
   // Asks each sim; false where there is none.
@@ -81,8 +84,11 @@ class Pipeline {
 
   // Halts the replay, lets mdh publish what is under way, then stops program after program in stop
   // order; also those that somebody else started in the run directory, unless this is a part of a
-  // pipeline (`only`). Every failure becomes a line of problems().
+  // pipeline (`only`) or not all of it came up. Every failure becomes a line of problems().
   void stop();
+
+  // For `tickpath down`, which waits for it: what went wrong with the run; empty: nothing.
+  void tell_verdict(const std::string& verdict) const;
 
   // Of this pipeline's programs, and, where it is a whole one, of those that somebody else started
   // in its run directory.
@@ -124,6 +130,7 @@ class Pipeline {
   // The end of those that member `first` is not ready without.
   std::size_t together_with(std::size_t first) const;
   bool is_ready(Member& member);
+  bool was_asked_to_stop(const Member& member);
   void announce(const Member& member);
   void halt_replay();
   void settle();
@@ -140,7 +147,9 @@ class Pipeline {
   std::map<std::string, std::string> machines_;  // by host; "": this one
   RemoteOutput remote_output_;
   std::set<const Child*> asked_;  // to stop; a second signal would say not to settle
+  bool started_ = false;
   bool stopping_ = false;
+  std::optional<RunOwner> owner_;
 };
 
 }  // namespace tickpath::cli

@@ -118,14 +118,19 @@ namespace {
 RunningProgram by_its_status(const std::string& run_dir, const std::string& name, pid_t pid) {
   const control::Json status = try_status(run_dir, name);
   RunningProgram program;
+  const control::Part part = control::RunDirectory::part(run_dir, name);
   program.name = name;
-  program.program = program_of(name);
+  program.program = part.program.empty() ? program_of(name) : part.program;
   program.pid = pid;
+  program.venue = part.venue;
+  program.shard = part.shard;
   program.stands_by = stands_by(status);
   if (!status.is_object()) return program;
   program.program = status.value("program", program.program);
   program.answers = true;
-  program.venue = venue_number(status);
+  program.venue = status.value("venue_number", 0);
+  for (const control::Json& venue : status.value("venues", control::Json::array()))
+    if (program.program == "risk") program.venues.push_back(venue.value("number", 0));
   if (program.program != "oeg") return program;
   program.shard = status.value("shard", "");
   program.risk = status.value("risk", "");
@@ -138,7 +143,7 @@ std::vector<RunningProgram> running_programs(const std::string& run_dir) {
   std::vector<std::future<RunningProgram>> answers;
   for (const std::string& name : control::RunDirectory::names(run_dir)) {
     const pid_t pid = control::RunDirectory::holder(run_dir, name);
-    if (pid <= 0) continue;
+    if (pid <= 0 && !control::RunDirectory::held_elsewhere(run_dir, name)) continue;
     answers.push_back(std::async(std::launch::async, by_its_status, run_dir, name, pid));
   }
   std::vector<RunningProgram> running;
@@ -151,6 +156,7 @@ std::vector<RunningProgram> running_programs(const std::string& run_dir) {
 }
 
 void signal_program(const std::string& run_dir, const RunningProgram& program, int number) {
+  if (program.pid <= 0) return;
   // The descriptor is of one process for good; only then is it looked which one that is.
   const net::FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, program.pid, 0)));
   if (process.get() < 0) return;
@@ -158,7 +164,31 @@ void signal_program(const std::string& run_dir, const RunningProgram& program, i
   (void)::syscall(SYS_pidfd_send_signal, process.get(), number, nullptr, 0);
 }
 
+std::string process_text(const RunningProgram& program) {
+  return program.pid > 0 ? "as process " + std::to_string(program.pid)
+                         : std::string("in another container or on another host");
+}
+
+namespace {
+
+std::string stop_path(const std::string& run_dir, const std::string& name) {
+  return run_dir + "/" + name + ".stop";
+}
+
+}  // namespace
+
+bool is_asked_to_stop(const std::string& run_dir, const std::string& name) {
+  std::error_code none;
+  return std::filesystem::exists(stop_path(run_dir, name), none);
+}
+
+void forget_stop(const std::string& run_dir, const std::string& name) {
+  std::error_code none;
+  std::filesystem::remove(stop_path(run_dir, name), none);
+}
+
 void ask_to_stop(const std::string& run_dir, const RunningProgram& program) {
+  std::ofstream(stop_path(run_dir, program.name)) << "asked to stop\n";
   try {
     control::admin_command(control::admin_path(run_dir, program.name), {{"command", "stop"}}, 2000);
   } catch (const Error&) {
@@ -175,6 +205,18 @@ bool wait_for_exit(pid_t pid, int timeout_ms) {
   return ready > 0;
 }
 
+// The lock says whether a program without a number here has ended.
+bool wait_for_exit(const std::string& run_dir, const RunningProgram& program, int timeout_ms) {
+  if (program.pid > 0) return wait_for_exit(program.pid, timeout_ms);
+  constexpr auto kBetween = std::chrono::milliseconds(20);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  while (control::RunDirectory::held_elsewhere(run_dir, program.name)) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(kBetween);
+  }
+  return true;
+}
+
 control::Json try_status(const std::string& run_dir, const std::string& name, int timeout_ms) {
   try {
     return control::admin_command(control::admin_path(run_dir, name), {{"command", "status"}},
@@ -184,15 +226,13 @@ control::Json try_status(const std::string& run_dir, const std::string& name, in
   }
 }
 
-int venue_number(const control::Json& status) {
-  return status.is_object() ? status.value("venue_number", 0) : 0;
-}
-
 std::string active_risk(const std::string& run_dir, std::string& why, std::optional<int> venue) {
   std::vector<std::string> names;
   for (const std::string& name : control::RunDirectory::names(run_dir))
-    if (program_of(name) == "risk" && control::RunDirectory::holder(run_dir, name) > 0 &&
-        (!venue || venue_number(try_status(run_dir, name, kGlanceMs)) == *venue))
+    if (program_of(name) == "risk" &&
+        (control::RunDirectory::holder(run_dir, name) > 0 ||
+         control::RunDirectory::held_elsewhere(run_dir, name)) &&
+        (!venue || control::RunDirectory::part(run_dir, name).venue == *venue))
       names.push_back(name);
   if (names.size() == 1) return names.front();
   why = "no risk runs in '" + run_dir + "'";

@@ -48,12 +48,13 @@ std::vector<ConfiguredProgram> configured_programs(const std::string& config_dir
 struct RunningProgram {
   std::string name;
   std::string program;
-  pid_t pid = 0;
-  bool stands_by = false;  // one of a pair that does not lead, a risk beside the active one
-  bool answers = false;    // else the rest is not known
-  int venue = 0;           // CommonConfig::venue
-  std::string shard;       // of an oeg; empty: it trades the whole venue
-  std::string risk;        // of an oeg: the instance that it obeys
+  pid_t pid = 0;            // 0: it is of another container or host, and has its number there
+  bool stands_by = false;   // one of a pair that does not lead, a risk beside the active one
+  bool answers = false;     // else the rest is not known
+  int venue = 0;            // CommonConfig::venue; known of one that does not answer, too
+  std::vector<int> venues;  // of a risk of several: which
+  std::string shard;        // of an oeg; empty: it trades the whole venue
+  std::string risk;         // of an oeg: the instance that it obeys
 };
 
 // By its `status`: one of a pair that does not lead or has just begun, or a risk beside the active
@@ -68,11 +69,19 @@ std::vector<RunningProgram> running_programs(const std::string& run_dir);
 // or is another one by now.
 void signal_program(const std::string& run_dir, const RunningProgram& program, int number);
 
-// Through its admin socket; by signal where that does not answer.
+// "as process 4711".
+std::string process_text(const RunningProgram& program);
+
+// Through its admin socket; by signal where that does not answer. Notes it in the run directory
+// first: an `up` that starts again what fails leaves out what was asked to stop, however it ends.
 void ask_to_stop(const std::string& run_dir, const RunningProgram& program);
+bool is_asked_to_stop(const std::string& run_dir, const std::string& name);
+// Before its next start.
+void forget_stop(const std::string& run_dir, const std::string& name);
 
 // Waits until the process is gone; false after the limit. For any process, not only children.
 bool wait_for_exit(pid_t pid, int timeout_ms);
+bool wait_for_exit(const std::string& run_dir, const RunningProgram& program, int timeout_ms);
 
 // Its `status`, or null where it does not answer within the time. A program that starts has a
 // socket before it has time to answer: whoever watches several must not wait long for one.
@@ -86,9 +95,6 @@ control::Json try_status(const std::string& run_dir, const std::string& name,
 // that belong to it (CommonConfig::venue); each venue has an active one.
 std::string active_risk(const std::string& run_dir, std::string& why,
                         std::optional<int> venue = std::nullopt);
-
-// CommonConfig::venue by its `status`; 0 for null.
-int venue_number(const control::Json& status);
 
 // The `replay` of sim's status, or null.
 control::Json replay_of(const std::string& run_dir, const std::string& sim,

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/cli/command_main.hpp"
@@ -86,6 +87,15 @@ class Recording {
       std::printf("LOST: %s datagrams found the socket's buffer full (net.core.rmem_max)\n",
                   grouped(feed.kernel_drops).c_str());
     if (feed.cut != 0) std::printf("LOST: %s datagrams were too long\n", grouped(feed.cut).c_str());
+    const FeedGaps& gaps = feed_.gaps();
+    if (gaps.missing() != 0)
+      std::printf("LOST: %s messages of the feed never came\n", grouped(gaps.missing()).c_str());
+    if (gaps.before() != 0)
+      std::printf("LOST: %s messages of the feed were sent before the recording began\n",
+                  grouped(gaps.before()).c_str());
+    if (gaps.damaged() != 0)
+      std::printf("LOST: %s datagrams are damaged, or of no feed\n",
+                  grouped(gaps.damaged()).c_str());
     if (orders_.lost() != 0)
       std::printf("LOST: %s FIX messages were overwritten before they were read\n",
                   grouped(orders_.lost()).c_str());
@@ -93,8 +103,9 @@ class Recording {
       std::printf("LOST: no orders of %s, which never came\n", store.c_str());
   }
   bool lost() const {
-    return feed_.counts().kernel_drops != 0 || feed_.counts().cut != 0 || orders_.lost() != 0 ||
-           !awaited_.empty();
+    const FeedGaps& gaps = feed_.gaps();
+    return feed_.counts().kernel_drops != 0 || feed_.counts().cut != 0 || gaps.missing() != 0 ||
+           gaps.before() != 0 || gaps.damaged() != 0 || orders_.lost() != 0 || !awaited_.empty();
   }
 
  private:
@@ -135,6 +146,7 @@ class Recording {
 };
 
 void run_record(RecordArguments& arguments) {
+  ::umask(077);  // orders are in it
   if (!arguments.group_b.empty()) arguments.feed.groups.push_back(arguments.group_b);
   bool lost = false;
   {
@@ -146,7 +158,10 @@ void run_record(RecordArguments& arguments) {
   if (!arguments.itch.empty()) {
     // From the capture: it arbitrates the lines, and tells what neither of them brought.
     const auto capture = itch::open_recording(arguments.output);
-    print_summary(write_recording(*capture, arguments.itch, "converting"), arguments.itch);
+    const RecordingSummary summary = write_recording(*capture, arguments.itch, "converting");
+    print_summary(summary, arguments.itch);
+    if (summary.damaged) std::printf("LOST: the capture ends where it is damaged\n");
+    lost |= summary.damaged;
     std::printf("%s\n", capture->remarks().c_str());
   }
   std::fflush(stdout);
@@ -188,7 +203,9 @@ void add_record_command(CLI::App& app) {
   command->add_option("--sim", arguments->sim, "--replay: instance name of sim")
       ->capture_default_str();
   command->footer(
-      "Exit status: 0 complete, 3 something was lost, and counted. A FIX store that is not there\n"
+      "Exit status: 0 complete, from the session's first message on; 3 something was lost, or "
+      "sent\n"
+      "before the recording began, and counted. A FIX store that is not there\n"
       "yet is waited for.");
   command->callback([arguments] { run_record(*arguments); });
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -16,6 +17,7 @@
 
 #include "common/base/error.hpp"
 #include "common/base/replace_file.hpp"
+#include "common/base/trusted_file.hpp"
 #include "common/config/config.hpp"
 #include "common/control/admin_client.hpp"
 
@@ -212,6 +214,14 @@ std::string ssh_text(const Host& host) {
   return text + " " + host.destination;
 }
 
+std::string read_program_file(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw SystemError("cannot read '" + path + "'", errno);
+  if (const std::string why = why_untrusted(path); !why.empty())
+    throw config::ConfigError({path + ": is not read, as others could change it: " + why});
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 void write_remote(const std::string& run_dir, const RemoteProgram& program) {
   const Host& host = program.host;
   const Json json{{"host",
@@ -225,7 +235,9 @@ void write_remote(const std::string& run_dir, const RemoteProgram& program) {
                   {"program", program.program},
                   {"config", program.config},
                   {"settings", program.settings},
-                  {"detached", program.detached}};
+                  {"detached", program.detached},
+                  {"venue", program.part.venue},
+                  {"shard", program.part.shard}};
   replace_file(record_path(run_dir, program.name), {control::text_of(json, 1)});
 }
 
@@ -259,6 +271,7 @@ RemoteProgram read_remote(const std::string& run_dir, const std::string& name) {
     program.config = json.at("config");
     program.settings = json.at("settings").get<std::vector<std::string>>();
     program.detached = json.at("detached");
+    program.part = {program.program, json.value("venue", 0), json.value("shard", "")};
     return program;
   } catch (const Json::exception& error) {
     throw Error("'" + path + "' is not what tickpath wrote: " + error.what());

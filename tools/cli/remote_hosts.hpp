@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/control/json.hpp"
+#include "common/control/run_directory.hpp"
 
 namespace tickpath::cli {
 
@@ -49,7 +50,13 @@ struct RemoteProgram {
   std::string config;                 // text of its file
   std::vector<std::string> settings;  // "key=value"
   bool detached = false;              // goes on without us
+  control::Part part{};               // as its configuration says
 };
+
+// The text of a program's file, which may only be written by whoever may write its program
+// (common/base/trusted_file.hpp): on its host it is a file of ours, and would be trusted there.
+// Throws ConfigError, SystemError.
+std::string read_program_file(const std::string& path);
 
 void write_remote(const std::string& run_dir, const RemoteProgram& program);
 void forget_remote(const std::string& run_dir, const std::string& name) noexcept;

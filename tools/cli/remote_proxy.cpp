@@ -280,7 +280,7 @@ void add_proxy_command(CLI::App& app) {
     if (arguments->print) print_config(program);
     std::optional<int> status;
     {
-      const control::RunDirectory held(arguments->run_dir, arguments->name);
+      const control::RunDirectory held(arguments->run_dir, arguments->name, program.part);
       Proxy proxy(arguments->run_dir, std::move(program), arguments->attach);
       try {
         status = proxy.run();

@@ -10,6 +10,13 @@ std::string process_of(const EffectiveConfig& config) {
   return parsed(config)["process"].value_or(std::string());
 }
 
+control::Part part_of(const EffectiveConfig& config) {
+  const toml::table values = parsed(config);
+  const std::string shard =
+      config.program == "oeg" ? values.at_path("mdh.shard").value_or(std::string()) : std::string();
+  return {config.program, values["venue_number"].value_or(0), shard};
+}
+
 std::vector<std::string> check_processes(const std::vector<EffectiveConfig>& configs) {
   std::vector<std::string> problems;
   std::map<std::string, std::string> programs;  // by process

@@ -9,12 +9,22 @@
 #include "common/base/error.hpp"
 
 namespace tickpath::cli {
+namespace {
+
+bool is_ignored(int number) {
+  struct sigaction action {};
+  return ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
 
 Signals::Signals() {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
+  // A blocked signal waits even where it is ignored.
+  if (!is_ignored(SIGHUP)) sigaddset(&set, SIGHUP);
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   file_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   if (file_ < 0) throw SystemError("signalfd", errno);

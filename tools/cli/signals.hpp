@@ -1,9 +1,11 @@
-// SIGINT and SIGTERM as something to poll, for commands that end what they do in order.
+// SIGINT, SIGTERM and SIGHUP (the terminal is gone) as something to poll, for commands that end
+// what they do in order.
 #pragma once
 
 namespace tickpath::cli {
 
-// Both are blocked from here on, for every thread that starts later, too.
+// All are blocked from here on, for every thread that starts later, too. A SIGHUP that whoever
+// started us ignores (nohup) stays ignored.
 class Signals {
  public:
   Signals();  // throws SystemError

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -24,6 +25,9 @@ using Clock = std::chrono::steady_clock;
 struct SwitchArguments {
   std::string program;
   std::string run_dir = "run";
+  std::string oeg;           // one of the pair
+  std::optional<int> venue;  // whose pair
+  std::string shard;         // of the venue, whose pair
   double timeout_s = 10;
 };
 
@@ -36,11 +40,67 @@ struct Leader {
 // One that starts anew answers late: the other one must not wait for it.
 constexpr int kAnswerMs = 20;
 
-std::vector<std::string> members(const SwitchArguments& arguments) {
+// The two trade the same symbols of a venue, and nobody else does.
+struct Pair {
+  int venue = 0;
+  std::string shard;
   std::vector<std::string> names;
-  for (const RunningProgram& program : running_programs(arguments.run_dir))
-    if (program.program == arguments.program) names.push_back(program.name);
-  return names;
+
+  // "oeg-1 and oeg-2 (venue 1, shard 2/4)"
+  std::string text() const {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : " and ") + name;
+    return text + " (venue " + std::to_string(venue) + (shard.empty() ? "" : ", shard " + shard) +
+           ")";
+  }
+};
+
+bool is_meant(const SwitchArguments& arguments, const Pair& pair) {
+  return (!arguments.venue || pair.venue == *arguments.venue) &&
+         (arguments.shard.empty() || pair.shard == arguments.shard) &&
+         (arguments.oeg.empty() ||
+          std::ranges::find(pair.names, arguments.oeg) != pair.names.end());
+}
+
+// One that does not answer may be the other of a pair; alone it is none.
+std::vector<Pair> pairs_of(const SwitchArguments& arguments) {
+  std::vector<Pair> pairs;
+  std::vector<RunningProgram> silent;
+  const auto add = [&](const RunningProgram& program, bool begins) {
+    const auto found = std::ranges::find_if(pairs, [&](const Pair& pair) {
+      return pair.venue == program.venue && pair.shard == program.shard;
+    });
+    if (found != pairs.end())
+      found->names.push_back(program.name);
+    else if (begins)
+      pairs.push_back({program.venue, program.shard, {program.name}});
+  };
+  for (const RunningProgram& program : running_programs(arguments.run_dir)) {
+    if (program.program != arguments.program) continue;
+    const Json status = try_status(arguments.run_dir, program.name);
+    if (!status.is_object())
+      silent.push_back(program);
+    else if (status.contains("pair"))
+      add(program, true);
+  }
+  for (const RunningProgram& program : silent) add(program, false);
+  return pairs;
+}
+
+// The pair that is meant. Throws Error where there is none, or more than one.
+Pair pair_of(const SwitchArguments& arguments) {
+  std::vector<Pair> pairs = pairs_of(arguments);
+  std::erase_if(pairs, [&](const Pair& pair) { return !is_meant(arguments, pair); });
+  if (pairs.empty())
+    throw Error("no " + arguments.program + " of such a pair runs in '" + arguments.run_dir + "'");
+  std::string texts;
+  for (const Pair& pair : pairs) texts += (texts.empty() ? "" : ", ") + pair.text();
+  if (pairs.size() > 1)
+    throw Error("there are " + std::to_string(pairs.size()) + " pairs: " + texts +
+                "; --oeg, --venue or --shard says which one is to switch");
+  if (pairs.front().names.size() > 2)
+    throw Error(texts + " are more than a pair: give each pair's files its own venue_number");
+  return pairs.front();
 }
 
 // Of the pair, as the programs themselves say; the highest epoch where two say so.
@@ -59,7 +119,7 @@ std::optional<Leader> leader_of(const SwitchArguments& arguments,
 }
 
 void run_switch(const SwitchArguments& arguments) {
-  const std::vector<std::string> names = members(arguments);
+  const std::vector<std::string> names = pair_of(arguments).names;
   const std::optional<Leader> before = leader_of(arguments, names, kStatusMs);
   if (!before)
     throw Error("no " + arguments.program + " of a pair leads in '" + arguments.run_dir + "'");
@@ -98,6 +158,9 @@ void add_switch_command(CLI::App& app) {
       ->check(CLI::IsMember({"oeg"}));
   command->add_option("--run-dir", arguments->run_dir, "Where the pair runs")
       ->capture_default_str();
+  command->add_option("--oeg", arguments->oeg, "Of several pairs: instance name of one of the two");
+  command->add_option("--venue", arguments->venue, "Of several pairs: that of this venue's number");
+  command->add_option("--shard", arguments->shard, "Of several pairs: that of this shard, as 2/4");
   command
       ->add_option("--timeout", arguments->timeout_s,
                    "Seconds to wait; then the exit status is 1 and the text says who leads")

@@ -138,6 +138,29 @@ void check_books(const Pipeline& pipeline, const HangWatch& hangs) {
   if (!problems.empty()) throw Error("the run failed:" + problems);
 }
 
+// Throws Error where not everything came up; then all of it has stopped.
+void start(Pipeline& pipeline, Signals& signals, HangWatch& hangs) {
+  const auto give_up = [&](const std::string& verdict) {
+    pipeline.stop();
+    pipeline.tell_verdict(verdict);
+    throw Error(verdict);
+  };
+  try {
+    pipeline.start([&] {
+      tell(pipeline, nullptr);
+      // Nothing more is to be waited for then.
+      if (const auto news = hangs.look(); !news.empty()) throw Error(news.front());
+      return signals.came();
+    });
+  } catch (const Pipeline::Interrupted&) {
+    std::fprintf(stderr, "interrupted before everything was ready; stopping in order\n");
+    give_up("interrupted");
+  } catch (const Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    give_up("not everything came up");
+  }
+}
+
 void run_up(UpArguments arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   PipelineOptions& options = arguments.pipeline;
@@ -156,32 +179,23 @@ void run_up(UpArguments arguments) {
   Signals signals;
   Pipeline pipeline(options);
   HangWatch hangs(options.run_dir, pipeline.names());
-  try {
-    pipeline.start([&] {
-      tell(pipeline, nullptr);
-      // Nothing more is to be waited for then.
-      if (const auto news = hangs.look(); !news.empty()) throw Error(news.front());
-      return signals.came();
-    });
-  } catch (const Pipeline::Interrupted&) {
-    std::fprintf(stderr, "interrupted before everything was ready; stopping in order\n");
-    pipeline.stop();
-    throw Error("interrupted");
-  } catch (const Error& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    pipeline.stop();
-    throw Error("not everything came up");
-  }
+  start(pipeline, signals, hangs);
   if (background) {
     const std::string log = options.run_dir + "/up.log";
     std::fprintf(stderr, "up, in the background: %s; tickpath down stops everything in order\n",
                  log.c_str());
     background->ready(log);
   }
-  watch(pipeline, signals, hangs, arguments);
-  pipeline.stop();
-  tell(pipeline, nullptr);
-  check_books(pipeline, hangs);
+  try {
+    watch(pipeline, signals, hangs, arguments);
+    pipeline.stop();
+    tell(pipeline, nullptr);
+    check_books(pipeline, hangs);
+    pipeline.tell_verdict("");
+  } catch (const Error& error) {
+    pipeline.tell_verdict(error.what());
+    throw;
+  }
 }
 
 }  // namespace

@@ -25,6 +25,8 @@ struct StandInConfig {
   int replay_ms = 300;            // sim
   std::uint64_t lost_orders = 0;  // strategy: sent, and never answered
   std::string problem;            // in its summary
+  std::uint64_t epoch = 0;        // oeg: 0: of no pair
+  bool leads = false;             // oeg: at first
   std::string diary = "{run_dir}/diary";
 };
 
@@ -41,6 +43,8 @@ config::Schema<StandInConfig> schema() {
   schema.integer("replay", &C::replay_ms, {0, 60'000}, "ms", "Length of the replay");
   schema.integer("lost_orders", &C::lost_orders, {0, 100}, "", "Sent and never answered");
   schema.text("problem", &C::problem, "Why the run failed");
+  schema.integer("epoch", &C::epoch, {0, 100}, "", "Of a pair");
+  schema.flag("leads", &C::leads, "Of the pair");
   schema.path("diary", &C::diary, "Where all note what happens, in order");
   return schema;
 }
@@ -54,6 +58,17 @@ class StandIn final : public control::Application, public control::Datapath {
     linger_ms = config.linger_ms;
     std::atexit([] { std::this_thread::sleep_for(std::chrono::milliseconds(linger_ms)); });
     ready_ = later(config.ready_after_ms, is_ready_);
+    if (program_ == "risk") add_kill_commands();
+    if (program_ == "oeg")
+      runtime.add_command("revoke", "notes it", [this](const Json&) {
+        note("revokes");
+        return Json{{"revoked", 1}};
+      });
+    if (program_ == "oeg")
+      runtime.add_command("switch", "the other one leads", [this](const Json&) {
+        std::ofstream(switch_path()) << "switched";
+        return Json::object();
+      });
     if (config.die_after_ms >= 0) die_after(config.die_after_ms);
     if (config.die_in_replay_ms >= 0)
       look_ = runtime.every(std::chrono::milliseconds(20), [this] {
@@ -79,6 +94,9 @@ class StandIn final : public control::Application, public control::Datapath {
   bool turn() noexcept override { return false; }
   std::string not_ready_reason() override { return is_ready_ ? "" : "waiting for Godot"; }
   void describe(Json& status) override {
+    if (program_ == "risk" || program_ == "oeg") status["kill_switch"] = kill_switch();
+    if (program_ == "oeg") status["venue"] = {{"logged_on", true}};
+    if (config_.epoch != 0) status["pair"] = pair();
     if (program_ == "strategy" && !config_.problem.empty())
       status["plugins"] = {{{"strategy", 1}, {"state", "unusable"}, {"error", config_.problem}}};
     if (program_ == "sim")
@@ -103,6 +121,36 @@ class StandIn final : public control::Application, public control::Datapath {
   }
 
  private:
+  // The risk of a venue kills all strategies at once, and the oegs of the venue know of it.
+  void add_kill_commands() {
+    for (const bool kill : {true, false})
+      runtime_.add_command(kill ? "kill" : "unkill", "all strategies", [this, kill](const Json&) {
+        std::ofstream(kill_path()) << (kill ? "killed" : "");
+        return Json{{"command_number", ++commands_}};
+      });
+  }
+  std::string kill_path() const {
+    return runtime_.run_path("kill-" + std::to_string(config_.common.venue));
+  }
+  Json kill_switch() const {
+    std::ifstream file(kill_path());
+    std::string word;
+    Json kills = Json::array();
+    if (file >> word) kills.push_back({{"strategy", "all"}, {"since", "?"}, {"by", "a test"}});
+    return {{"kills", kills},
+            {"version", 1},
+            {"saved_version", 1},
+            {"oeg_version", 1},
+            {"command", commands_}};
+  }
+  std::string switch_path() const {
+    return runtime_.run_path("switch-" + std::to_string(config_.common.venue));
+  }
+  Json pair() const {
+    const bool switched = std::filesystem::exists(switch_path());
+    return {{"role", config_.leads != switched ? "leader" : "standby"},
+            {"epoch", config_.epoch + (switched ? 1 : 0)}};
+  }
   control::Subscription later(int ms, bool& flag) {
     if (ms < 0) return {};
     return runtime_.after(std::chrono::milliseconds(ms), [&flag] { flag = true; });
@@ -125,6 +173,7 @@ class StandIn final : public control::Application, public control::Datapath {
   control::Runtime& runtime_;
   std::string program_;
   std::string state_ = "waiting";
+  std::uint64_t commands_ = 0;
   bool is_ready_ = false, is_settled_ = false, dies_ = false;
   control::Subscription ready_, look_, death_, end_, settled_;
 };

@@ -1,16 +1,10 @@
 // `tickpath up`, `down` and `status` over programs that stand in for the real ones.
 #include <algorithm>
 #include <csignal>
-#include <filesystem>
-#include <sstream>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/support/finished.hpp"
-#include "tests/support/patience.hpp"
-#include "tests/support/process.hpp"
+#include "tests/unit/cli/up_fixture.hpp"
 
 namespace tickpath::test_support {
 namespace {
@@ -21,59 +15,6 @@ using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 using ::testing::UnorderedElementsAre;
-
-class Up : public ::testing::Test {
- protected:
-  Up() {
-    const std::string bin = folder_ / "bin";
-    std::filesystem::create_directory(bin);
-    std::filesystem::create_directory(folder_ / "config");
-    std::filesystem::create_symlink(program("tickpath"), bin + "/tickpath");
-    for (const char* name : {"sim", "mdh", "oeg", "risk", "strategy"}) {
-      std::filesystem::create_symlink(stand_in(), bin + "/" + name);
-      configure(name);
-    }
-  }
-
-  static std::string stand_in() {
-    return std::filesystem::path(program("x")).parent_path().parent_path() / "tests/stand_in";
-  }
-  void configure(const std::string& name, const std::string& text = "") {
-    write_file(folder_ / "config/" + name + ".toml",
-               text + "\n[datapath]\nwait = \"yield\"\n[trace]\ncapacity = 1024\n");
-  }
-
-  std::vector<std::string> command(std::vector<std::string> further = {}) const {
-    std::vector<std::string> arguments{program("tickpath"), "up",         "config", "--bin-dir",
-                                       folder_ / "bin",     "--until-end"};
-    arguments.insert(arguments.end(), further.begin(), further.end());
-    return arguments;
-  }
-  Finished up(std::vector<std::string> further = {}) {
-    return run(command(std::move(further)), folder_.path(), 60s);
-  }
-  Finished tickpath(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), program("tickpath"));
-    return run(arguments, folder_.path(), 60s);
-  }
-
-  static ::testing::AssertionResult all_ready(Process& process) {
-    if (process.wait_for_output("strategy   ready", kPatience))
-      return ::testing::AssertionSuccess();
-    return ::testing::AssertionFailure() << process.output();
-  }
-
-  // The notes of all programs that hold `word`, in the order in which they were made.
-  std::vector<std::string> diary(const std::string& word) const {
-    std::istringstream text(read_file(folder_ / "run/diary"));
-    std::vector<std::string> names;
-    for (std::string name, what; text >> name >> what;)
-      if (what == word) names.push_back(name);
-    return names;
-  }
-
-  Folder folder_;
-};
 
 TEST_F(Up, StartsInOrderReplaysAndStopsInOrder) {
   configure("strategy", "drain = 50");
@@ -150,6 +91,65 @@ TEST_F(Up, AnExchangeThatDiesEndsTheRunAlsoWhereOthersWouldBeStartedAgain) {
   EXPECT_THAT(up({"--on-failure", "restart"}), Ends(1));
   EXPECT_EQ(std::ranges::count(diary("starts"), "sim"), 1);
   EXPECT_THAT(diary("stopped"), ElementsAre("strategy", "oeg", "risk", "mdh"));
+}
+
+// The person who asked is told what is open.
+TEST_F(Up, AProgramThatIsAskedToStopIsNotStartedAgainWhateverItsEnd) {
+  configure("sim", "replay = 60000");
+  configure("strategy-2", "drain = -1");
+  Process process(
+      command({"--on-failure", "restart", "--set", "strategy-2:datapath.stop_timeout=50ms"}),
+      folder_.path());
+  ASSERT_TRUE(process.wait_for_output("strategy-2 ready", kPatience)) << process.output();
+  EXPECT_THAT(tickpath({"down", "--only", "strategy-2"}),
+              Ends(1, "strategy-2: not settled within datapath.stop_timeout: still thinking"));
+  ASSERT_TRUE(process.wait_for_output("strategy-2 exited with 1", kPatience)) << process.output();
+  process.signal(SIGINT);
+  EXPECT_THAT(process.wait(), Ends(1, "it was asked to stop, and is not started again"));
+  EXPECT_EQ(std::ranges::count(diary("starts"), "strategy-2"), 1);
+}
+
+TEST_F(Up, OfTwoInOneRunDirectoryOneGoesOnAndTheOtherOneTouchesNothing) {
+  Process first(command({"--no-replay"}), folder_.path());
+  ASSERT_TRUE(wait_until([&] { return std::filesystem::exists(folder_ / "run/up.lock"); }));
+  EXPECT_THAT(up({"--no-replay"}), Ends(1, "`tickpath up` already runs in 'run' as process " +
+                                               std::to_string(first.id())));
+  ASSERT_TRUE(first.wait_for_output("up; Ctrl-C", kPatience)) << first.output();
+  EXPECT_THAT(diary("stops"), ElementsAre());
+  first.signal(SIGINT);
+  EXPECT_THAT(first.wait(), Ends(0, "everything is accounted for"));
+}
+
+TEST_F(Up, ATerminalThatIsGoneStopsAllInOrder) {
+  configure("sim", "replay = 60000");
+  Process process(command(), folder_.path());
+  ASSERT_TRUE(all_ready(process));
+  process.signal(SIGHUP);
+  EXPECT_THAT(process.wait(), Ends(0, "everything is accounted for"));
+  EXPECT_THAT(diary("stopped"), ElementsAre("strategy", "oeg", "risk", "mdh", "sim"));
+}
+
+TEST_F(Up, RunsUnderAShellThatIgnoresTheEndOfChildren) {
+  std::vector<std::string> arguments{"/bin/sh", "-c", "trap '' CHLD; exec \"$@\"", "sh"};
+  for (const std::string& word : command()) arguments.push_back(word);
+  EXPECT_THAT(run(arguments, folder_.path(), 60s), Ends(0, "everything is accounted for"));
+}
+
+TEST_F(Up, DownSaysHowTheRunInTheBackgroundHasEnded) {
+  configure("sim", "replay = 60000");
+  configure("strategy", "lost_orders = 3");
+  EXPECT_THAT(up({"--detach"}), Ends(0));
+  EXPECT_THAT(tickpath({"down"}), Ends(1, "the run failed", "conservation is broken"));
+}
+
+TEST_F(Up, DownSaysWhatHadNotSettledWhereNobodyElseWould) {
+  Process mdh({folder_ / "bin/mdh", "config/mdh.toml", "--run-dir", "run", "--set", "drain=-1",
+               "--set", "datapath.stop_timeout=50ms"},
+              folder_.path());
+  ASSERT_TRUE(wait_until([&] { return !diary("starts").empty(); }));
+  ASSERT_TRUE(wait_until([&] { return tickpath({"status"}).exit_code == 0; }));
+  EXPECT_THAT(tickpath({"down"}), Ends(1, "stopped, but not all in order", "mdh: not settled"));
+  EXPECT_EQ(mdh.wait().exit_code, 1);
 }
 
 TEST_F(Up, BrokenConservationFails) {

@@ -163,7 +163,7 @@ class Program : public ::testing::Test {
 
 TEST_F(Program, AnswersReadyWhenTheApplicationIs) {
   start({"ready_after=5"});
-  EXPECT_EQ(ready(), (Json{{"ok", true}, {"ready", true}}));
+  EXPECT_EQ(ready(), (Json{{"ok", true}, {"ready", true}, {"pid", child_->id()}}));
   Json status = ask({{"command", "status"}});
   EXPECT_EQ(status["state"], "ready");
   EXPECT_EQ(status["pid"], child_->id());
@@ -178,7 +178,10 @@ TEST_F(Program, AnswersReadyWhenTheApplicationIs) {
 
 TEST_F(Program, SaysWhyItIsNotReadyWhenTheTimeIsOver) {
   start({"ready_after=-1"});
-  EXPECT_EQ(ready(50), (Json{{"ok", true}, {"ready", false}, {"reason", "waiting for tick -1"}}));
+  EXPECT_EQ(ready(50), (Json{{"ok", true},
+                             {"ready", false},
+                             {"pid", child_->id()},
+                             {"reason", "waiting for tick -1"}}));
   EXPECT_EQ(ask({{"command", "status"}})["state"], "starting");
 }
 
