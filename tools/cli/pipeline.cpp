@@ -175,8 +175,7 @@ void Pipeline::clean_run_dir() {
   // Programs of an earlier run, which `kill` could not reach and the auditor would miss.
   if (owner_)
     for (const std::string& name : control::RunDirectory::names(options_.run_dir))
-      if (is_known_program(program_of(name)))
-        control::RunDirectory::forget(options_.run_dir, name);
+      if (is_known_program(program_of(name))) control::RunDirectory::forget(options_.run_dir, name);
 }
 
 std::string Pipeline::title(const Member& member) {

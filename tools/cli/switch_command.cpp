@@ -84,6 +84,7 @@ std::vector<Pair> pairs_of(const SwitchArguments& arguments) {
       add(program, true);
   }
   for (const RunningProgram& program : silent) add(program, false);
+  for (Pair& pair : pairs) std::ranges::sort(pair.names);
   return pairs;
 }
 

@@ -15,6 +15,7 @@ class Venues : public Up {
   void start(const std::string& name, const std::string& venue, const std::string& text = "") {
     configure(name, "venue_number = " + venue + "\n" + text);
     const std::string program = name.substr(0, name.find('-'));
+    std::filesystem::remove(admin(name));  // of one that was killed
     programs_[name] = std::make_unique<Process>(
         std::vector<std::string>{folder_ / "bin/" + program, "config/" + name + ".toml",
                                  "--run-dir", "run", "--set", "name=" + name},

@@ -10,12 +10,19 @@ namespace {
 
 class RiskKills : public Risk {};
 
+// As the control thread reads them for the file.
+std::vector<wire::KillRecord> kept_by(const Monitor& monitor) {
+  control::KillState state;
+  std::vector<wire::KillRecord> kept;
+  EXPECT_TRUE(monitor.kills().state(state) && monitor.kills().kills(kept, state.changes));
+  return kept;
+}
+
 TEST_F(RiskKills, KillsOfAnEarlierRunAreInItsFirstBlock) {
   monitor->kill(7, {LimitKind::kOperator, 0, 0}, "alice");
   limit({.position_shares_max = 100});
   fill(10, 101, 1'000'000);
-  std::vector<wire::KillRecord> kept;
-  ASSERT_TRUE(monitor->kills().kills(kept));
+  const std::vector<wire::KillRecord> kept = kept_by(*monitor);
   ASSERT_EQ(kept.size(), 2u);
   const std::uint64_t version = monitor->block().kill_version;
 
@@ -66,8 +73,7 @@ TEST_F(RiskKills, AKillThatAPersonLiftedMeanwhileIsNotTakenOverFromOeg) {
 TEST_F(RiskKills, AKillThatWasLiftedAtAnotherRiskDoesNotComeBack) {
   monitor->kill(7, {LimitKind::kOperator, 0, 0});
   monitor->kill(8, {LimitKind::kOperator, 0, 0});
-  std::vector<wire::KillRecord> kept;
-  ASSERT_TRUE(monitor->kills().kills(kept));
+  const std::vector<wire::KillRecord> kept = kept_by(*monitor);
   const std::uint64_t version = monitor->block().kill_version;
   monitor = std::make_unique<Monitor>(options());
   monitor->restore_kills(kept, version);
@@ -140,8 +146,7 @@ TEST_F(RiskKills, WhoeverStoodByKeepsItsKillsWhereOegKnowsOfNone) {
   monitor->kill(7, {LimitKind::kOperator, 0, 0});
   monitor->block_confirmed();
   monitor->forget();
-  std::vector<wire::KillRecord> kept;
-  ASSERT_TRUE(monitor->kills().kills(kept));
+  const std::vector<wire::KillRecord> kept = kept_by(*monitor);
   monitor->adopt_kills({});
   EXPECT_TRUE(monitor->block().kill_bit(7));
   // Also over a restart; and oeg's file keeps no switch of version 0.
