@@ -344,7 +344,7 @@ def check_errors(history):
     says("there is no store none", "sql", "SELECT 1", "--store", "none")
     says("no run is called 'other'", "query", "slippage", "--run", "other", "--store", "killed")
     says("there is no run directory nowhere", "load", "nowhere", "--store", "new")
-    says("other files loaded", "load", "run", "--run", "test", "--store", "killed", "--recording", "short.itch50")
+    says("is not what was loaded as run test: it has", "load", "run", "--run", "test", "--store", "killed", "--recording", "short.itch50")
     library = {**os.environ, "TICKPATH_CHDB": "/nonexistent/libchdb.so"}
     says("/nonexistent/libchdb.so", "sql", "SELECT 1", "--store", "killed", env=library)
     other = subprocess.Popen([history.tickpath, "history", "sql", "SELECT sleep(3)", "--store", "killed"],
