@@ -130,8 +130,11 @@ bool Succession::begin_after_boot(Leadership found, std::uint64_t witness) noexc
     lose(found.epoch > word_.epoch ? found : word_);
     return true;
   }
+  // A pair's place may have been given to the other one since, by a life of the witness that ended
+  // before it had saved that. A later life decides nothing then, and the other one is asked.
+  const bool same_life = witness_ == witness;
   lead(found);
-  witness_ = witness;
+  if (found.alone || same_life) witness_ = witness;
   ask(Asks::kAlone, found, {known + 1, self_, true});
   return true;
 }

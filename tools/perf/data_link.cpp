@@ -100,12 +100,19 @@ void DataLink::prepare(const PerfCommand& command) {
   signal_next_ = std::min(command.signal_every, command.count);
 }
 
+// Whichever call meets it first: the peer's end has one text.
+void DataLink::throw_if_gone() const {
+  if (queue_pair_->state() == QueuePairState::kError)
+    throw Error("the other side of the measurement is gone: " + queue_pair_->error_text());
+}
+
 void DataLink::refused(PostStatus status, Wait& wait) {
   if (status == PostStatus::kQueueFull) {
     if (reap() == 0) idle(wait);
     return;
   }
   (void)reap();  // a failed completion says more
+  throw_if_gone();
   throw Error("posting " + std::string(to_string(request_.opcode)) + " of " +
               std::to_string(request_.length_bytes) + " bytes: " + std::string(to_string(status)) +
               " " + queue_pair_->error_text());
@@ -125,6 +132,7 @@ void DataLink::failed(const Completion& completion) {
 void DataLink::repost_receive() {
   const PostStatus status = queue_pair_->post_receive(receives_[0]);
   if (status != PostStatus::kOk) {
+    throw_if_gone();
     throw Error("posting a receive: " + std::string(to_string(status)) + " " +
                 queue_pair_->error_text());
   }
@@ -134,7 +142,7 @@ void DataLink::repost_receive() {
 void DataLink::check(Wait& wait) {
   if (queue_pair_->state() == QueuePairState::kError) {
     (void)reap();
-    throw Error("the other side of the measurement is gone: " + queue_pair_->error_text());
+    throw_if_gone();
   }
   const std::uint64_t now = tsc_now().value;
   if (wait.since_tsc == 0) wait.since_tsc = now;

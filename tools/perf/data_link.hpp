@@ -73,6 +73,7 @@ class DataLink {
   void finish();
 
   void post(std::uint64_t message);
+  void throw_if_gone() const;
   void refused(PostStatus status, Wait& wait);
   std::uint32_t post_batch(std::uint64_t sent, std::uint32_t count, std::uint32_t total);
   template <std::size_t kMost = 8>

@@ -124,6 +124,16 @@ TEST(Succession, AfterAStartOfTheHostWhoLedAloneDoesNotJoinByAWordThatIsOlderTha
   EXPECT_EQ(pair.leader.role(), Succession::Role::kOutsider);
 }
 
+// The standby may have had the place from the life that is over, which had not saved that.
+TEST(Succession, AfterAStartOfTheHostAPairsLeaderIsServedOnlyByTheLifeOfTheWitnessThatItKnew) {
+  for (const std::uint64_t life : {1u, 2u}) {
+    Succession leader = paired_leader();
+    ASSERT_TRUE(leader.begin_after_boot(leader.word(), life));
+    EXPECT_TRUE(leader.blocked());
+    EXPECT_EQ(leader.serves(life), life == 1);
+  }
+}
+
 // The standby may know of the new life of the witness, or not. So neither life decides.
 TEST(Succession, ALeaderThatLosesItsStandbyDuringAMoveIsServedByNoWitness) {
   Succession leader = paired_leader();
