@@ -1,5 +1,5 @@
-// What the gateway tells its strategies: reports, which wait for credits in order; whether it
-// accepts orders at all; and, after a connect, what they hold.
+// What the gateway sends to its strategies. Reports wait for credits, in order. Beside them goes
+// whether it accepts orders at all, and after a connect what they hold.
 
 #include <cstring>
 #include <utility>
@@ -12,8 +12,8 @@ namespace {
 // How many reports at once go to a strategy that got credits again.
 constexpr int kReportsPerTurn = 64;
 
-// The most that one message of the venue brings a strategy: the answer to a cancel of an order that
-// the venue does not know, and that order's end.
+// The most that one message of the venue brings a strategy. The venue does not know the order that
+// was to be canceled: that answers the cancel, and it ends the order.
 constexpr std::size_t kReportsAMessage = 2;
 
 }  // namespace
@@ -58,7 +58,7 @@ void Gateway::weigh_queue(StrategySlot& slot) noexcept {
   }
 }
 
-// It does not read, and the others wait for it: it must not trade on what it does not know.
+// A strategy that does not read holds up the others. It must not trade on what it does not know.
 void Gateway::cut_off(StrategySlot& slot) noexcept {
   counters_.strategies_dropped.add();
   slot.awaited = false;

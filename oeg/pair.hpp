@@ -161,7 +161,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   bool waits_for_word() const noexcept {
     return shown_waits_.get() != 0 && shown_serves_.get() == 0;
   }
-  // It waits for so long that a witness which is there would have answered: the other one is asked.
+  // This one has waited so long that a witness which is there would have answered. The other one is
+  // asked then.
   bool waits_in_vain(std::uint64_t now_ns) noexcept;
   // The other one says that it leads, and by which word (Succession::is_lost()). True: this one
   // waits in vain. It renounces, and has to join.

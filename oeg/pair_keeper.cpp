@@ -117,8 +117,8 @@ void PairKeeper::look_for_pair() {
   }
 }
 
-// On the disk as well, before anything follows from it. Who asks to join has renounced: a host that
-// loses its power is not to find a right in its memory that was given up before.
+// On the disk as well, before anything follows from it. Whoever asks to join has renounced. After a
+// loss of power its memory must not have a right that was given up before.
 void PairKeeper::remember() {
   start_.memory.store(start_.rules);
   start_.memory.sync();
@@ -377,8 +377,8 @@ void PairKeeper::on_stage() {
   const Pair::Stage stage = datapath_->pair()->stage();
   if (stage == Pair::Stage::kTakingOver) {
     connect_();  // the venue takes the connection while this one recovers
-    // Before it acts on anything. After a loss of power it would not find that it has led, and ask
-    // to join: whoever waits for a word takes that for a renunciation.
+    // Before it acts on anything. Otherwise a loss of power could make it forget that it has led,
+    // and ask to join. An oeg that waits for a word takes such a request for a renunciation.
     start_.memory.sync();
     const FenceResult fence = datapath_->pair()->revoke_former();
     datapath_->take_over(complete_);

@@ -45,7 +45,7 @@ struct alignas(64) StrategySlot {
   static constexpr std::uint32_t kPositionsTold = ~std::uint32_t{0};
   std::uint32_t next_position = kPositionsTold;
   bool lead_untold = false;  // of a pair: kLeads goes before everything else
-  // The reason in the last kAccepting; untold: none was sent on this connection yet.
+  // The reason in the last kAccepting, and whether this connection still lacks its first one.
   wire::RejectReason accepting_told = wire::RejectReason::kNone;
   bool accepting_untold = false;
   RateLimiter rate;

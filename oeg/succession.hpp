@@ -140,11 +140,11 @@ class Succession {
   // The other one has renounced. As a standby: our log is fenced and read to its end.
   void on_peer_renounced() noexcept;
   void renounce() noexcept;
-  // The other one leads, and is not blocked: by that word, where `alone` says that it needs nobody.
-  // Whether a side that waits for a change of `ours` waits in vain. A later word has been decided.
-  // An earlier one, or one of the same epoch, says that the offer in `ours` was taken back: no
-  // witness has heard of it, or ever will. Only one that needs nobody has taken its offer back for
-  // certain: else its own answer may be on its way.
+  // The other one leads by `theirs`, and is not blocked; `alone` says that it needs nobody. Whether
+  // a side that waits for a change of `ours` waits in vain. A later epoch has been decided. In an
+  // earlier or the same epoch the other one may have taken back the offer in `ours`, and then no
+  // witness ever hears of it. That is certain only of one that needs nobody: the answer to any
+  // other one may still be on its way.
   static bool is_lost(wire::Leadership ours, wire::Leadership theirs) noexcept {
     const bool offered_by_them = !ours.alone && ours.leader == theirs.leader;
     return theirs.epoch > ours.epoch || (theirs.alone && offered_by_them);

@@ -34,8 +34,8 @@ class RunDirectory {
   // The process that wrote <name>.pid there and lives; 0: none. Another one that has its number by
   // now is not it. Throws SystemError where we may not look.
   static int holder(const std::string& directory, const std::string& name);
-  // Whether a process of another pid namespace (a container's) or of another host has the name: the
-  // lock says so, and its number means nothing here. Then holder() is 0.
+  // Whether a process of another container (pid namespace) or of another host has the name. The
+  // lock says so. Its number means nothing here, and holder() is 0.
   static bool held_elsewhere(const std::string& directory, const std::string& name);
   // As its last holder said.
   static Part part(const std::string& directory, const std::string& name);

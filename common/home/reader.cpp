@@ -66,9 +66,9 @@ ReadOutcome HomeReader::find(std::string_view symbol, std::uint32_t& row) {
   return ReadOutcome::kOk;
 }
 
-// The lanes' words are asked for behind the record, and answered behind it. Where the record had to
-// be READ again they are older than it, and are asked for again: else a writer that ended, or began
-// anew, just then would be taken for what it was.
+// The lanes' words are asked for behind the record, and answered behind it. If the
+// record had to be READ again, the words are older than it, and are asked for again. A writer may
+// have ended, or begun anew, in between.
 template <class T>
 ReadOutcome HomeReader::read(link::SharedRecords<T>& records, std::size_t record, T& out) {
   if (!records.read(record, 0) || !words_.ask(HomeLayout::kLanes)) return ReadOutcome::kFailed;

@@ -26,8 +26,9 @@ HomeWriter::HomeWriter(rdma::Device& device, rdma::CompletionChannel* channel,
       quotes_(device, kRowsMax, kOperations, options_.name + ".quotes"),
       instruments_(options_.instruments_max),
       known_quotes_(options_.instruments_max) {
-  // They share a connection with the index's and the lease's request: none of them finds the queue
-  // full, for which a repeated read would be given up (SharedStatus::kFailed).
+  // The books, the quotes, the index and the lease share one connection. Its queue has room for all
+  // their requests. A repeated read that met a full queue would be given up
+  // (SharedStatus::kFailed).
   static_assert(2 * kOperations * decltype(books_)::kRequestsMax + 2 <= link::kTableSendDepth);
   for (Queue* const queue : {&waiting_, &dirty_, &quotes_dirty_})
     queue->ids.resize(options_.instruments_max);

@@ -111,8 +111,8 @@ enum class SharedStatus : std::uint8_t {
   kEmpty,  // a read: never written
   kTorn,   // a read: a writer was quicker at every attempt
   kLost,   // a publication: another was first; read again
-  // The connection, or a queue without room for a read's next attempt, which whoever gives the
-  // operations theirs rules out; whether a publication took place is not known.
+  // The connection failed, or its queue had no room for a read's next attempt. Whether a
+  // publication took place is not known. A queue with kRequestsMax for each operation has room.
   kFailed,
 };
 

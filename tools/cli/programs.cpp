@@ -113,14 +113,20 @@ bool stands_by(const control::Json& status) {
          status.value("pair", control::Json::object()).value("role", "leader") != "leader";
 }
 
+control::Part part_of_instance(const std::string& run_dir, const std::string& name) {
+  control::Part part = control::RunDirectory::part(run_dir, name);
+  if (part.program.empty()) part.program = program_of(name);
+  return part;
+}
+
 namespace {
 
 RunningProgram by_its_status(const std::string& run_dir, const std::string& name, pid_t pid) {
   const control::Json status = try_status(run_dir, name);
   RunningProgram program;
-  const control::Part part = control::RunDirectory::part(run_dir, name);
+  const control::Part part = part_of_instance(run_dir, name);
   program.name = name;
-  program.program = part.program.empty() ? program_of(name) : part.program;
+  program.program = part.program;
   program.pid = pid;
   program.venue = part.venue;
   program.shard = part.shard;
@@ -128,6 +134,7 @@ RunningProgram by_its_status(const std::string& run_dir, const std::string& name
   if (!status.is_object()) return program;
   program.program = status.value("program", program.program);
   program.answers = true;
+  program.paired = status.contains("pair");
   program.venue = status.value("venue_number", 0);
   for (const control::Json& venue : status.value("venues", control::Json::array()))
     if (program.program == "risk") program.venues.push_back(venue.value("number", 0));

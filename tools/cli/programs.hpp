@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "common/control/json.hpp"
+#include "common/control/run_directory.hpp"
 
 namespace tickpath::cli {
 
@@ -27,6 +28,9 @@ std::size_t stop_rank(const std::string& program);
 // name, and what follows it does not begin with a letter. Any other name is returned as it is.
 std::string program_of(const std::string& instance);
 bool is_known_program(const std::string& program);
+
+// As <name>.pid has it; where that says nothing, the program by the name.
+control::Part part_of_instance(const std::string& run_dir, const std::string& name);
 
 // A <instance>.toml of a configuration directory.
 struct ConfiguredProgram {
@@ -51,6 +55,7 @@ struct RunningProgram {
   pid_t pid = 0;            // 0: it is of another container or host, and has its number there
   bool stands_by = false;   // one of a pair that does not lead, a risk beside the active one
   bool answers = false;     // else the rest is not known
+  bool paired = false;      // one of a pair
   int venue = 0;            // CommonConfig::venue; known of one that does not answer, too
   std::vector<int> venues;  // of a risk of several: which
   std::string shard;        // of an oeg; empty: it trades the whole venue

@@ -1,5 +1,6 @@
 #include "tools/cli/remote_up.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -102,6 +103,13 @@ std::vector<std::string> lost_programs(const std::string& run_dir) {
   std::erase_if(names, [&](const std::string& name) {
     return control::RunDirectory::holder(run_dir, name) > 0;
   });
+  return names;
+}
+
+std::vector<std::string> all_that_ran(const std::string& run_dir) {
+  std::vector<std::string> names = control::RunDirectory::names(run_dir);
+  for (const std::string& name : lost_programs(run_dir))
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   return names;
 }
 

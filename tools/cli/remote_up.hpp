@@ -36,6 +36,8 @@ class RemoteOutput {
 
 // Programs of other hosts whose proxy here has gone although they are not known to have ended.
 std::vector<std::string> lost_programs(const std::string& run_dir);
+// All that run or have run here, and those of other hosts that cannot be reached.
+std::vector<std::string> all_that_ran(const std::string& run_dir);
 
 // Gives each of them a proxy again, in the background. Waits until it has the program, or has found
 // that it has ended, or cannot reach the host; what went wrong, a line each. Throws SystemError.

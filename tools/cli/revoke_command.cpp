@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -10,7 +9,6 @@
 
 #include "common/base/error.hpp"
 #include "common/control/admin_client.hpp"
-#include "common/control/run_directory.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/programs.hpp"
 #include "tools/cli/remote_up.hpp"
@@ -28,12 +26,9 @@ struct RevokeArguments {
 // shard.
 std::vector<std::string> oegs_of(const RevokeArguments& arguments) {
   if (!arguments.oeg.empty()) return {arguments.oeg};
-  std::vector<std::string> names = control::RunDirectory::names(arguments.run_dir);
-  for (const std::string& name : lost_programs(arguments.run_dir))
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  std::vector<std::string> names = all_that_ran(arguments.run_dir);
   std::erase_if(names, [&](const std::string& name) {
-    const std::string program = control::RunDirectory::part(arguments.run_dir, name).program;
-    return (program.empty() ? program_of(name) : program) != "oeg";
+    return part_of_instance(arguments.run_dir, name).program != "oeg";
   });
   if (names.empty()) throw Error("no oeg runs in '" + arguments.run_dir + "', or has run there");
   return names;

@@ -77,10 +77,9 @@ std::vector<Pair> pairs_of(const SwitchArguments& arguments) {
   };
   for (const RunningProgram& program : running_programs(arguments.run_dir)) {
     if (program.program != arguments.program) continue;
-    const Json status = try_status(arguments.run_dir, program.name);
-    if (!status.is_object())
+    if (!program.answers)
       silent.push_back(program);
-    else if (status.contains("pair"))
+    else if (program.paired)
       add(program, true);
   }
   for (const RunningProgram& program : silent) add(program, false);

@@ -41,12 +41,8 @@ UnreachedParts unreached_parts(const std::string& run_dir,
     std::string& programs = unreached[where];
     programs += (programs.empty() ? "" : ", ") + state_of(run_dir, name, running);
   };
-  std::vector<std::string> names = control::RunDirectory::names(run_dir);
-  for (const std::string& name : lost_programs(run_dir))
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-  for (const std::string& name : names) {
-    control::Part part = control::RunDirectory::part(run_dir, name);
-    if (part.program.empty()) part.program = program_of(name);
+  for (const std::string& name : all_that_ran(run_dir)) {
+    const control::Part part = part_of_instance(run_dir, name);
     if (part.program != "risk" && part.program != "oeg") continue;
     if (!has_risk(part.venue, running))
       add({part.venue, ""}, name);

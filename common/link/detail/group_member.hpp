@@ -1,5 +1,5 @@
-// Membership in a multicast group. Where the network ends it, the group is joined again: after a
-// restart of the subnet manager, the loss of the interface's address, a failover of its bond.
+// Membership in a multicast group. The network may end it: the subnet manager is restarted, the
+// interface loses its address, its bond fails over. Then the group is joined again.
 #pragma once
 
 #include <atomic>

@@ -67,12 +67,11 @@ MulticastSender::MulticastSender(rdma::Device& device, const std::string& name,
                            name + ": a datagram to " + options.group + " takes " +
                                std::to_string(datagram_bytes_) + " bytes, needed are " +
                                std::to_string(needed) + "; a port with a larger MTU has room");
-  address(*member_->group());
   stride_ = (datagram_bytes_ + kCacheLineBytes - 1) & ~(kCacheLineBytes - 1);
   buffers_ =
       device.allocate((options.send_depth + 1) * stride_, rdma::kLocalWrite, name + ".datagrams");
   filling_ = buffers_->data();
-  request_.lkey = buffers_->lkey();
+  address(*member_->group());
 
   invitation_.part.epoch = random_epoch();
   invitation_.part.sender = pair_->address();
@@ -86,9 +85,8 @@ MulticastSender::MulticastSender(rdma::Device& device, const std::string& name,
 
 // Joined anew, the group may be at another place of the adapter's tables, with another Q_Key.
 void MulticastSender::address(const rdma::AddressHandle& group) noexcept {
-  request_.destination = &group;
-  request_.remote_qp_number = group.address().qp_number;
-  request_.remote_q_key = group.address().q_key;
+  request_ = rdma::datagram_to(group);
+  request_.lkey = buffers_->lkey();
 }
 
 // Where the next `bytes` of the datagram go; one that is full, or of another kind, is sent first.
