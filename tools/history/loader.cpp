@@ -53,15 +53,16 @@ class Loading {
     store_.enter(true, on_cluster(options_.dialect));
     for (const std::string& statement : schema_statements(options_.dialect))
       store_.execute(statement);
-    if (!store_.is_current())
-      result_.notes.push_back(store_.place() +
-                              " is too old for views and ready queries: it has the tables alone, "
-                              "times as numbers of nanoseconds");
     store_.insert("runs", run_row_);
     load_orders();
     if (options_.ticks) load_recording();
     load_stamps();
+    // So far a note is of a source that is not there, or not all of it.
     result_.whole = options_.ticks && options_.recording.empty() && result_.notes.empty();
+    if (!store_.is_current())
+      result_.notes.push_back(store_.place() +
+                              " is too old for views and ready queries: it has the tables alone, "
+                              "times as numbers of nanoseconds");
     return result_;
   }
 
