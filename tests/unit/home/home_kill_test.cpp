@@ -31,6 +31,8 @@ using test_support::Child;
 
 constexpr std::uint32_t kSymbols = 8;
 constexpr std::uint32_t kVenues = 2;
+// Owner, two mdh's of venue 0, one of venue 1, two readers.
+constexpr std::size_t kProcesses = 6;
 constexpr std::uint64_t kWriterDeadAfterNs = 30'000'000;
 
 // The feed of a venue: every mdh of it hears the same, by the clock.
@@ -50,6 +52,8 @@ struct Told {
   std::atomic<std::uint32_t> kept;
   std::uint32_t symbol, venue;
   wire::VenueBook book;
+  // What each process did last, for people.
+  char state[kProcesses][160];
 };
 
 wire::BookImage image_of(std::uint64_t sequence, std::uint32_t thing) {
@@ -88,7 +92,9 @@ int keep(const std::string& endpoint) {
   }
 }
 
-int write(const std::string& endpoint, std::uint32_t venue) {
+unsigned long long number_of(const Counter& counter) { return counter.get(); }
+
+int write(const std::string& endpoint, std::uint32_t venue, char (&state)[160]) {
   const auto device = open_test_device();
   HomeWriter writer(*device, nullptr,
                     {.endpoint = endpoint,
@@ -105,6 +111,10 @@ int write(const std::string& endpoint, std::uint32_t venue) {
       writer.turn(now_ns(), [&](std::uint32_t id, wire::BookImage& image) noexcept {
         image = image_of(sequence, venue * kSymbols + id);
       });
+    std::snprintf(state, sizeof(state), "lane %llu, connections %llu, books %llu, left %llu %s",
+                  number_of(writer.lane()), number_of(writer.counters().connections),
+                  number_of(writer.counters().books), number_of(writer.counters().left),
+                  writer.not_ready_reason().c_str());
     std::this_thread::yield();
   }
 }
@@ -187,21 +197,32 @@ int read(const std::string& endpoint, Told& told) {
   }
 }
 
-// Owner, two mdh's of venue 0, one of venue 1, two readers.
 class Processes {
  public:
-  static constexpr std::size_t kCount = 6;
+  static constexpr std::size_t kCount = kProcesses;
   explicit Processes(Told& told) : told_(told) {
     for (std::size_t i = 0; i < kCount; ++i) start(i);
   }
   void start(std::size_t which) {
     all_[which] = std::make_unique<Child>([&, which] {
       if (which == 0) return keep(endpoint_);
-      if (which <= 3) return write(endpoint_, which == 3 ? 1 : 0);
+      if (which <= 3) return write(endpoint_, which == 3 ? 1 : 0, told_.state[which]);
       return read(endpoint_, told_);
     });
   }
   const Child& operator[](std::size_t which) const { return *all_[which]; }
+  // Of each: whether it lives, and what it did last.
+  std::string states() const {
+    std::string text;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      siginfo_t ended{};
+      (void)::waitid(P_PID, static_cast<id_t>(all_[i]->id()), &ended, WEXITED | WNOHANG | WNOWAIT);
+      text += "\n  " + std::to_string(i) + ": " +
+              (ended.si_pid == 0 ? "lives" : "ended: " + std::to_string(ended.si_status)) + "; " +
+              told_.state[i];
+    }
+    return text;
+  }
   void kill(std::size_t which) { all_[which]->kill(); }
 
  private:
@@ -212,7 +233,7 @@ class Processes {
 
 void pause_ms(std::uint64_t ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
-std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
+std::uint64_t variable_of(const char* variable, std::uint64_t otherwise) {
   const char* const text = std::getenv(variable);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
@@ -233,7 +254,7 @@ void run_seed(std::uint64_t seed, Told& told) {
     pause_ms(random.below(40));
     const std::size_t which = random.below(Processes::kCount);
     const bool kill = random.below(2) == 0;
-    if (number_of("TICKPATH_HOME_SHOW", 0) != 0)
+    if (variable_of("TICKPATH_HOME_SHOW", 0) != 0)
       std::printf("%s %zu\n", kill ? "kill" : "stop", which);
     if (kill) {
       processes.kill(which);
@@ -252,7 +273,7 @@ void run_seed(std::uint64_t seed, Told& told) {
         if (symbol.load() < now) return false;
     return true;
   })) << "something is stuck: "
-      << missing(told, now);
+      << missing(told, now) << processes.states();
 }
 
 // By hand, from 1 on: TICKPATH_HOME_SEEDS=200 TICKPATH_HOME_SEED=1 unit_home
@@ -260,8 +281,8 @@ void run_seed(std::uint64_t seed, Told& told) {
 TEST(HomeKills, NothingIsTornAndNothingStuckWhateverIsKilled) {
   if (test_support::kSanitized || link::test::over_network())
     GTEST_SKIP() << "processes that are forked without exec";
-  const std::uint64_t seeds = number_of("TICKPATH_HOME_SEEDS", 3);
-  const std::uint64_t first = number_of("TICKPATH_HOME_SEED", 1);
+  const std::uint64_t seeds = variable_of("TICKPATH_HOME_SEEDS", 3);
+  const std::uint64_t first = variable_of("TICKPATH_HOME_SEED", 1);
   void* const memory =
       ::mmap(nullptr, sizeof(Told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
@@ -273,7 +294,6 @@ TEST(HomeKills, NothingIsTornAndNothingStuckWhateverIsKilled) {
     EXPECT_EQ(told.back.load(), 0u);
     EXPECT_EQ(told.wrong_best.load(), 0u);
   }
-  EXPECT_GT(told.reads.load(), 100u);
   show_torn(told);
   std::printf("%llu seeds, %llu books read\n", static_cast<unsigned long long>(seeds),
               static_cast<unsigned long long>(told.reads.load()));

@@ -86,8 +86,8 @@ TEST_F(FeedLines, DelayEveryPacketAndLetThemOvertakeEachOther) {
   const auto numbers = over_line({.delay_ns = 200'000, .jitter_ns = 500'000}, 3, 1'000);
   EXPECT_EQ(std::set(numbers.begin(), numbers.end()).size(), 1'000u);
   EXPECT_FALSE(std::ranges::is_sorted(numbers));
-  ASSERT_TRUE(line->send(numbered(1), tsc_now()));
   const TscTicks now = tsc_now();
+  ASSERT_TRUE(line->send(numbered(1), now));
   EXPECT_GE(clock::TickConverter().to_ns(line->next_due() - now), 100'000u);
   EXPECT_FALSE(line->turn(now)) << "it is not due";
 }
