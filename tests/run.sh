@@ -119,12 +119,12 @@ at_exit() {
 rm -f "$logs/over-the-limit"
 trap at_exit EXIT
 
-# suite PRESET [CTEST ARGUMENT ...]: runs it and adds its counts to the total. None minds company: three at
-# a time, for many wait; sanitized ones two, which compute more.
+# suite PRESET [CTEST ARGUMENT ...]: runs it and adds its counts to the total. None minds company: four at
+# a time, for many wait; sanitized ones three, which compute more.
 suite() {
-  local preset=$1 log="$logs/test-$1.log" at_a_time=3
+  local preset=$1 log="$logs/test-$1.log" at_a_time=4
   shift
-  case $preset in asan | tsan) at_a_time=2 ;; esac
+  case $preset in asan | tsan) at_a_time=3 ;; esac
   say "$preset tests"
   ctest --preset "$preset" --parallel "$at_a_time" --no-tests=error "$@" 2>&1 | tee "$log" | grep --line-buffered -vE '^ +Start ' || true
   local bad all

@@ -68,16 +68,16 @@ void set_key(std::string& text, const std::string& section, const std::string& k
   text.replace(begin, end - begin, key + " = " + value + "\n" + body);
 }
 
-struct Size {
+struct Setting {
   const char* program;
   const char* section;
   const char* key;
   const char* value;
 };
 
-// Programs touch their tables at the start. For a day's, which configurations hold, that takes
-// longer than most tests run: 440 MB and a second of sim's.
-constexpr Size kSmall[] = {
+constexpr Setting kLight[] = {
+    // Programs touch their tables at the start. For a day's, which configurations hold, that takes
+    // longer than most tests run: 440 MB and a second of sim's.
     {"sim", "trace", "capacity", "524288"},
     {"sim", "matching", "recorded_orders_max", "131072"},
     {"sim", "matching", "recorded_levels_max", "65536"},
@@ -91,14 +91,20 @@ constexpr Size kSmall[] = {
     {"strategy", "trace", "capacity", "524288"},
     {"oeg", "orders", "executions_max", "32768"},
     {"oeg", "journal", "records", "65536"},
+    // Whoever polls takes half of two processors from the tests beside it.
+    {"sim", "datapath", "wait", "\"park\""},
+    {"mdh", "datapath", "wait", "\"park\""},
+    {"strategy", "datapath", "wait", "\"park\""},
+    {"oeg", "datapath", "wait", "\"park\""},
+    {"risk", "datapath", "wait", "\"park\""},
 };
 
 // "oeg-1" is an oeg.
-void make_tables_smaller(std::map<std::string, std::string>& texts) {
+void make_light(std::map<std::string, std::string>& texts) {
   for (auto& [name, text] : texts) {
-    for (const Size& size : kSmall) {
-      if (name.substr(0, name.find('-')) != size.program) continue;
-      set_key(text, size.section, size.key, size.value);
+    for (const Setting& each : kLight) {
+      if (name.substr(0, name.find('-')) != each.program) continue;
+      set_key(text, each.section, each.key, each.value);
     }
   }
 }
@@ -129,7 +135,7 @@ PipelineFolder::PipelineFolder(const std::string& config) : order_port_(test_sup
     replace_all(text, "127.0.0.1:7720", address_2);
   }
   if (test_support::over_network()) put_on_network(texts);
-  make_tables_smaller(texts);
+  make_light(texts);
   for (const auto& [program, text] : texts) {
     write_file(config_dir() + "/" + program + ".toml", text);
   }
