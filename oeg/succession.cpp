@@ -249,7 +249,9 @@ void Succession::claim() noexcept {
 
 void Succession::on_peer_renounced() noexcept {
   if (role_ == Role::kOutsider || (role_ == Role::kLeader && !needs_confirmation())) return;
-  lead({std::max(word_.epoch, offered_) + 1, self_, true});
+  // After a boot it asks for an epoch above all that it knew, which is not the next one.
+  const std::uint32_t asked = asks_ == Asks::kAlone ? desired_.epoch : 0;
+  lead({std::max(std::max(word_.epoch, offered_) + 1, asked), self_, true});
 }
 
 void Succession::renounce() noexcept { lose(word_); }

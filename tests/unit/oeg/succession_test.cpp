@@ -352,6 +352,20 @@ TEST(Succession, AfterAStartOfTheHostTheOtherOneMayLeadBeforeTheAnswer) {
   EXPECT_FALSE(leader.blocked());
 }
 
+// The witness came back with the word of before those.
+TEST(Succession, AfterAStartOfTheHostWhomTheOtherOneLeavesThePlaceLeadsInANewEpoch) {
+  Succession leader = lone_leader(1, 5);
+  (void)leader.enrol(1, {5, 1, true});
+  const std::optional<Leadership> offered = leader.offer();
+  ASSERT_TRUE(offered);
+  leader.on_offer_confirmed(*offered);
+  ASSERT_TRUE(leader.begin_after_boot({3, 1, false}, 2));
+  ASSERT_TRUE(leader.blocked());
+  leader.on_peer_renounced();
+  EXPECT_EQ(leader.role(), Succession::Role::kLeader);
+  EXPECT_GT(leader.word().epoch, offered->epoch);
+}
+
 TEST(Succession, WhomAPersonMakesLeaderLeadsAboveAllThatIsKnown) {
   Succession outsider(2);
   outsider.on_offer({4, 1, false}, 9);
