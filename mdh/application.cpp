@@ -21,6 +21,11 @@
 namespace tickpath::mdh {
 namespace {
 
+// Of the places of subscribers, those that strategies cannot take: a gateway, its standby and
+// their risks hear the market, too.
+constexpr std::size_t kKeptPlaces = 4;
+constexpr std::size_t kStrategiesMax = link::kSubscribersMax - kKeptPlaces;
+
 using Weight = control::Counters::Weight;
 
 std::string session_text(const FeedCounters& counters) {
@@ -253,8 +258,37 @@ void MdhApplication::accept_subscriber(rdma::ConnectionRequest& request, const w
   extras[wire::BookUpdatesGrants::kHeartbeat] = runtime_.heartbeat().grant();
   std::ranges::copy(runtime_.clock().grants(), extras.begin() + wire::BookUpdatesGrants::kClock);
   const wire::Hello ours = answer(hello.service);
-  publisher_->start_accept(request, link::bytes_of(ours), extras, wire::name_of(hello),
-                           accepted(request, hello));
+  const bool strategy = hello.role == wire::Role::kStrategy;
+  if (strategy && !has_place_for_strategy())
+    return admission_.refuse(
+        request, std::to_string(kStrategiesMax) + " strategies subscribe already; the other " +
+                     std::to_string(kKeptPlaces) + " places are kept for gateways and their risks");
+  link::Accepted told = accepted(request, hello);
+  if (strategy) told = strategy_accepted(std::move(told));
+  try {
+    publisher_->start_accept(request, link::bytes_of(ours), extras, wire::name_of(hello),
+                             std::move(told));
+  } catch (...) {
+    if (strategy) --strategies_setting_up_;
+    throw;
+  }
+}
+
+bool MdhApplication::has_place_for_strategy() {
+  const std::vector<link::SubscriberStatus> all = publisher_->subscribers();
+  std::erase_if(strategies_, [&](std::uint32_t id) {
+    return std::ranges::find(all, id, &link::SubscriberStatus::id) == all.end();
+  });
+  return strategies_.size() + strategies_setting_up_ < kStrategiesMax;
+}
+
+link::Accepted MdhApplication::strategy_accepted(link::Accepted then) {
+  ++strategies_setting_up_;
+  return [this, then = std::move(then)](std::uint32_t id, const rdma::SetupError* error) {
+    --strategies_setting_up_;
+    if (error == nullptr) strategies_.insert(id);
+    then(id, error);
+  };
 }
 
 void MdhApplication::accept_reader(rdma::ConnectionRequest& request, const wire::Hello& hello) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,8 @@ class MdhApplication final : public control::Application {
   void register_lines(control::Counters& out);
   void accept(rdma::ConnectionRequest& request);
   void accept_subscriber(rdma::ConnectionRequest& request, const wire::Hello& hello);
+  bool has_place_for_strategy();
+  link::Accepted strategy_accepted(link::Accepted then);
   void accept_reader(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void accept_price_reader(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void accept_values(rdma::ConnectionRequest& request, const wire::Hello& hello);
@@ -68,6 +71,8 @@ class MdhApplication final : public control::Application {
   std::unique_ptr<rdma::Listener> listener_;
   control::Subscription watch_;
   link::TableReaders readers_;
+  std::set<std::uint32_t> strategies_;  // subscribers' ids
+  std::uint32_t strategies_setting_up_ = 0;
   std::size_t departures_told_ = 0;
   bool multicast_lost_ = false;
   control::Admission admission_{wire::Role::kMdh};

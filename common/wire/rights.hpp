@@ -4,6 +4,7 @@
 //   mdh       book-updates      x       x    x           ring and images written to the peer; READ
 //   mdh       remote-tables     x       x    x     x     READ
 //   mdh       prices            x       x    x     x     READ
+//   mdh       values            x                  x     its lane: WRITE; words: atomics
 //   mdh       home              x       x    x     x     READ; another mdh, too
 //   mdh       home-write                                 mdh alone: its lane: WRITE; words: atomics
 //   oeg       orders            x                        messages; READ of the heartbeat
@@ -17,7 +18,8 @@
 // else listens. WRITE means a region that decides something: risk has oeg's control block, and the
 // two of a pair have what makes them one. What patterns need to work (credits, the sequence that a
 // reader has returned, the ping of a clock comparison) may be written by the peer that it belongs
-// to; a lie there harms only the liar.
+// to; a lie there harms only the liar. Values and homes are their writers' together: who may write
+// one may write all.
 #pragma once
 
 #include "common/wire/hello.hpp"

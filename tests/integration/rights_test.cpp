@@ -1,8 +1,12 @@
 // Rights in the running programs: who gets in, who is told why not, and what is taken back.
 #include "common/wire/rights.hpp"
 
+#include <chrono>
 #include <filesystem>
 #include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -21,6 +25,8 @@ namespace {
 using ::testing::HasSubstr;
 using wire::Role;
 using wire::Service;
+
+using BookSubscriber = link::Subscriber<wire::BookUpdate, wire::BookImage>;
 
 struct RunningPipeline : ::testing::Test {
   void SetUp() override {
@@ -43,6 +49,21 @@ struct RunningPipeline : ::testing::Test {
         .role = role, .service = service, .process_id = static_cast<std::uint32_t>(::getpid())};
     return link::connect_tables(*device_, folder_.endpoint(program), link::bytes_of(hello), {},
                                 10'000, program);
+  }
+  // Why not; empty: it is one of `subscribers` from now on.
+  std::string subscribe(Role role, std::vector<std::unique_ptr<BookSubscriber>>& subscribers) {
+    const wire::Hello hello{.role = role,
+                            .service = Service::kBookUpdates,
+                            .process_id = static_cast<std::uint32_t>(::getpid())};
+    auto subscriber = std::make_unique<BookSubscriber>(
+        *device_, nullptr, link::SubscriberOptions{.depth = 64, .image_count = 16'384});
+    const auto error = test_support::thrown<rdma::SetupError>([&] {
+      subscriber->start_connect(folder_.endpoint("mdh"), link::bytes_of(hello), {}, 10'000);
+      while (!subscriber->poll_connect()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    });
+    if (error) return error->what();
+    subscribers.push_back(std::move(subscriber));
+    return {};
   }
   std::string refusal(const std::string& program, Role role, Service service) {
     const auto error =
@@ -92,6 +113,18 @@ TEST_F(RunningPipeline, GivesAToolTablesToReadAndNothingToWrite) {
     for (const rdma::RemoteRegion& region : tool.connection->extras())
       EXPECT_EQ(region.access, rdma::kRemoteRead) << name;
   }
+}
+
+// Trading stops without risk (risk.required): strategies in numbers must not keep it out.
+TEST_F(RunningPipeline, StrategiesCannotTakeAllPlacesOfSubscribers) {
+  std::vector<std::unique_ptr<BookSubscriber>> subscribers;
+  std::string refused;
+  for (int i = 0; i < 20 && refused.empty(); ++i) refused = subscribe(Role::kStrategy, subscribers);
+  EXPECT_THAT(refused, HasSubstr("places are kept for gateways and their risks"));
+  EXPECT_EQ(subscribe(Role::kRisk, subscribers), "");
+  // Those that leave make room.
+  subscribers.clear();
+  EXPECT_TRUE(becomes([&] { return subscribe(Role::kStrategy, subscribers).empty(); }));
 }
 
 TEST_F(RunningPipeline, TakesTheRightsOfARunningRoleBackAndGivesThemAgain) {
