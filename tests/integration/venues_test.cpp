@@ -45,21 +45,19 @@ class Venues : public StacksRun {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
   }
-  // Recordings of one market, and one plugin that routes, each symbol once: nothing that it took
-  // before is then missing at an exchange.
-  std::vector<std::string> up_routing() const {
+  // Recordings of one market, 10,000 messages a second, and one plugin that routes.
+  std::vector<std::string> up_routing(unsigned seconds, const std::string& parameters) const {
     const std::string file = folder / "venues.itch50";
-    EXPECT_THAT(run({program("tickpath"), "generate", file, "--venues", "2", "--messages", "20000",
-                     "--symbols", "60", "--seed", "5", "--duration", "2"}),
+    EXPECT_THAT(run({program("tickpath"), "generate", file, "--venues", "2", "--messages",
+                     std::to_string(seconds * 10'000), "--symbols", "60", "--seed", "5",
+                     "--duration", std::to_string(seconds)}),
                 Ends(0));
     const std::string path = folder.config_dir() + "/strategy.toml";
     const std::string text = read_file(path);
-    write_file(
-        path, text.substr(0, text.find("[[plugin]]")) +
-                  "[[plugin]]\nid = 1\nname = \"routing\"\nfile = \"" +
-                  program("../tests/plugins/routing.so") +
-                  "\"\n[plugin.parameters]\npause = \"20ms\"\nafter = \"500ms\"\norders_max = 400\n"
-                  "once_a_symbol = true\n");
+    write_file(path, text.substr(0, text.find("[[plugin]]")) +
+                         "[[plugin]]\nid = 1\nname = \"routing\"\nfile = \"" +
+                         program("../tests/plugins/routing.so") +
+                         "\"\n[plugin.parameters]\nafter = \"500ms\"\n" + parameters);
     return {program("tickpath"),
             "up",
             folder.config_dir(),
@@ -218,7 +216,9 @@ void Venues::expect_conservation(const std::vector<std::string>& more) const {
 
 // The books that the router saw are made again from the recordings, and what it chose from these.
 TEST_F(Venues, TheRouterIsNeverWorseThanTheBestVenueAloneOnTheRecordedBooks) {
-  ASSERT_THAT(run(up_routing(), folder.path(), std::chrono::seconds(120)), Ends(0));
+  // Each symbol once: nothing that it took before is then missing at an exchange.
+  const std::string once = "pause = \"20ms\"\norders_max = 400\nonce_a_symbol = true\n";
+  ASSERT_THAT(run(up_routing(2, once), folder.path(), std::chrono::seconds(120)), Ends(0));
   const std::vector<std::string> routes{program("tickpath"), "routes", folder.run_dir()};
   const Finished checked = run(routes);
   SCOPED_TRACE(checked.output);
@@ -240,6 +240,29 @@ TEST_F(Venues, TheRouterIsNeverWorseThanTheBestVenueAloneOnTheRecordedBooks) {
   std::filesystem::remove(folder.run_dir() + "/sim-2.ledger.json");
   EXPECT_THAT(run(routes), Ends(1, "UNCHECKED  venue 2: no sim of it has left a ledger",
                                 "not everything could be checked"));
+}
+
+// The second's oeg has lost its risk, and refuses.
+TEST_F(Venues, TheRouterSendsNothingToAVenueThatAcceptsNothing) {
+  const std::string often = "pause = \"5ms\"\norders_max = 1000000\nonce_a_symbol = false\n";
+  Process pipeline(up_routing(25, often), folder.path());
+  const auto received = [&](const char* oeg) { return folder.counter(oeg, "orders", "received"); };
+  const auto more_at_the_first = [&] {
+    return folder.wait_counter_above("oeg-1", "orders", "received", received("oeg-1") + 50);
+  };
+  ASSERT_TRUE(pipeline.wait_for_output("replay:", std::chrono::seconds(60))) << pipeline.output();
+  ASSERT_TRUE(folder.wait_counter_above("oeg-2", "orders", "received", 20)) << pipeline.output();
+  ASSERT_THAT(command({"revoke", "risk", "--oeg", "oeg-2"}), Ends(0));
+  ASSERT_TRUE(more_at_the_first()) << pipeline.output();  // and what was on its way is there
+  const std::uint64_t before = received("oeg-2");
+  ASSERT_TRUE(more_at_the_first()) << pipeline.output();
+  EXPECT_EQ(received("oeg-2"), before);
+  ASSERT_THAT(command({"restore", "risk", "--oeg", "oeg-2"}), Ends(0));
+  EXPECT_TRUE(folder.wait_counter_above("oeg-2", "orders", "received", before + 20))
+      << pipeline.output();
+  pipeline.signal(SIGTERM);
+  const Finished finished = pipeline.wait(std::chrono::seconds(90));
+  EXPECT_EQ(finished.exit_code, 0) << finished.output << folder.logs();
 }
 
 TEST_F(Venues, WhatHappensToProgramsOfOneStopsNothingAtTheOther) {
