@@ -164,11 +164,11 @@ bool DbnCsvReader::read_line() {
 
 ReadStatus DbnCsvReader::next(RecordedMessage& message) {
   while (!orders_.next(message)) {
-    if (ended_ || !read_line()) {
-      ended_ = true;
-      damage_ = lines_.error();
-      return damage_.empty() ? ReadStatus::kEnd : ReadStatus::kDamaged;
-    }
+    if (!ended_ && read_line()) continue;
+    ended_ = true;
+    if (orders_.finish()) continue;
+    damage_ = lines_.error();
+    return damage_.empty() ? ReadStatus::kEnd : ReadStatus::kDamaged;
   }
   return ReadStatus::kMessage;
 }

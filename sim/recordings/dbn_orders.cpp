@@ -129,9 +129,13 @@ bool DbnOrders::accept(const dbn::MboMessage& record) {
   if (first) list_all();
   const Listed* const listed = list(record.instrument);
   if (listed == nullptr) return false;
-  stock_ = listed->stock;
-  header_ = {listed->locate, 0, last_ns_ % kNsPerDay};
+  set_header(*listed);
   return true;
+}
+
+void DbnOrders::set_header(const Listed& listed) {
+  stock_ = listed.stock;
+  header_ = {listed.locate, 0, last_ns_ % kNsPerDay};
 }
 
 bool DbnOrders::price_of(const dbn::MboMessage& record, std::uint32_t& price) {
@@ -147,8 +151,10 @@ bool DbnOrders::price_of(const dbn::MboMessage& record, std::uint32_t& price) {
 }
 
 void DbnOrders::take(const dbn::MboMessage& record) {
+  if ((record.flags & dbn::kSnapshot) == 0) (void)finish();
   if (!accept(record)) return;
   ++counts_.records;
+  if (take_snapshot(record)) return;
   switch (record.action) {
     case 'A':
       return add(record);
@@ -280,13 +286,68 @@ void DbnOrders::trade(const dbn::MboMessage& record) {
                      .match_number = next_match_++});
 }
 
-void DbnOrders::clear(std::uint32_t instrument) {
-  std::vector<Orders::iterator> gone;
+// In the order in which they came, so that the same file gives the same messages.
+std::vector<DbnOrders::Orders::iterator> DbnOrders::orders_of(std::uint32_t instrument) {
+  std::vector<Orders::iterator> result;
   for (auto order = orders_.begin(); order != orders_.end(); ++order)
-    if (order->first.instrument == instrument) gone.push_back(order);
-  // In the order in which they came, so that the same file gives the same messages.
-  std::ranges::sort(gone, {}, [](const auto& order) { return order->second.reference; });
-  for (const auto& order : gone) remove(order);
+    if (order->first.instrument == instrument) result.push_back(order);
+  std::ranges::sort(result, {}, [](const auto& order) { return order->second.reference; });
+  return result;
+}
+
+void DbnOrders::clear(std::uint32_t instrument) {
+  for (const auto& order : orders_of(instrument)) remove(order);
+}
+
+// ------------------------------------------------------------------------------------ snapshots
+
+// False: it is not of one.
+bool DbnOrders::take_snapshot(const dbn::MboMessage& record) {
+  if ((record.flags & dbn::kSnapshot) == 0) return false;
+  const auto under_way = snapshots_.find(record.instrument);
+  if (record.action == 'R') {
+    snapshots_[record.instrument].clear();
+  } else if (record.action == 'A' && under_way != snapshots_.end()) {
+    under_way->second.push_back(record);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool DbnOrders::finish() {
+  if (snapshots_.empty()) return false;
+  for (const auto& [instrument, shown] : snapshots_) {
+    const auto listed = listed_.find(instrument);
+    if (listed == listed_.end()) continue;  // there was no room for it
+    set_header(listed->second);
+    settle(instrument, shown);
+  }
+  snapshots_.clear();
+  return true;
+}
+
+void DbnOrders::settle(std::uint32_t instrument, const std::vector<dbn::MboMessage>& shown) {
+  std::unordered_map<std::uint64_t, const dbn::MboMessage*> by_id;
+  for (const dbn::MboMessage& record : shown) by_id[record.order_id] = &record;
+  for (const auto& each : orders_of(instrument)) {
+    Order& order = each->second;
+    const auto found = by_id.find(each->first.order_id);
+    const dbn::MboMessage* const now = found == by_id.end() ? nullptr : found->second;
+    if (now == nullptr || (now->side == 'B') != (order.side == Side::kBuy) ||
+        now->price == dbn::kNoPrice || now->price / kPerPrice4 != order.price || now->size == 0 ||
+        now->size > order.shares) {
+      remove(each);
+      continue;
+    }
+    order.filled = 0;
+    if (now->size < order.shares) reduce(each, order.shares - now->size);
+    by_id.erase(found);
+  }
+  for (const dbn::MboMessage& record : shown)
+    if (const auto left = by_id.find(record.order_id);
+        left != by_id.end() && left->second == &record)
+      add(record);
 }
 
 std::string remarks_of(const DbnOrders& orders) {

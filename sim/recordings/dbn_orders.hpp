@@ -9,6 +9,12 @@
 //                               told by their fills
 //   R clear                     D for every order of the instrument
 //
+// A snapshot (R and the orders that rest, flagged kSnapshot) tells what is there. It is told once
+// it is whole, at the first record that is not flagged: D for orders that are gone, X for those
+// that are smaller, and A for those that are new, larger, or elsewhere. An order that was there
+// before, with the same id, side and price and no more shares, keeps its reference and so its place
+// in the queue, before or behind orders of sim's participants.
+//
 // References are given anew, from 1: order ids need not be unique over instruments. Instruments
 // that are named before the first record (by the metadata or a mapping) are listed (R) before it,
 // so that whoever waits for a symbol finds it; the others when they are named or first appear. One
@@ -61,6 +67,8 @@ class DbnOrders {
 
   // The messages that the record stands for are behind those that next() has not taken.
   void take(const dbn::MboMessage& record);
+  // There are no more records: tells a snapshot that was under way. False: there was none.
+  bool finish();
   // False: there is none. Valid until the next call.
   bool next(RecordedMessage& message);
   void name(std::uint32_t instrument, const std::string& symbol);
@@ -112,6 +120,10 @@ class DbnOrders {
   void fill(const dbn::MboMessage& record);
   void trade(const dbn::MboMessage& record);
   void clear(std::uint32_t instrument);
+  bool take_snapshot(const dbn::MboMessage& record);
+  void settle(std::uint32_t instrument, const std::vector<dbn::MboMessage>& shown);
+  std::vector<Orders::iterator> orders_of(std::uint32_t instrument);
+  void set_header(const Listed& listed);
   void reduce(Orders::iterator order, std::uint32_t shares);
   void remove(Orders::iterator order);
   Orders::iterator find(const dbn::MboMessage& record) {
@@ -123,6 +135,8 @@ class DbnOrders {
   std::set<std::string> used_;
   std::vector<std::pair<std::string, std::string>> names_;
   Orders orders_;
+  // Under way, by instrument: what they have shown.
+  std::map<std::uint32_t, std::vector<dbn::MboMessage>> snapshots_;
   std::deque<Encoded> waiting_;
   Encoded current_;
   Header header_;
