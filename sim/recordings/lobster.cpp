@@ -230,7 +230,6 @@ void LobsterReader::reduce(const LobsterEvent& event) {
 // Takes shares from an open order, at most what it has.
 void LobsterReader::take(std::uint64_t id, std::uint32_t shares, LobsterType how) {
   const bool all = shares == open_.shares_of(id);
-  if (all && rows_) gone_.push_back(id);
   open_.take(id, shares);
   if (how == LobsterType::kExecution) {
     emit(OrderExecuted{.header = header(),
@@ -306,7 +305,6 @@ std::string LobsterReader::remarks() const {
   tell(counts_.repeated_submissions, "submissions of open orders were dropped");
   tell(counts_.dropped_events, "events on orders already gone were dropped");
   tell(counts_.time_reversals, "events earlier than the one before were moved to its time");
-  tell(counts_.left_window, "orders left the levels that the orderbook file displays");
   tell(counts_.unnamed_orders,
        "orders were added for shares in the orderbook file whose orders are not named");
   tell(counts_.proven_gone, "orders were taken out late, when another event proved them gone");

@@ -20,11 +20,12 @@
 // order while its level is out of that window. Two ways lead to a book:
 //
 // With the orderbook file ("..._orderbook_50.csv" beside "..._message_50.csv"; one row an event),
-// each row is the truth: after every event each displayed level is right, and no other is shown.
-// Levels that leave the window become deletes. Levels that enter it become adds: of the orders that
-// were there when it left, as far as the row's shares go, and of one unnamed order for the rest. An
-// unnamed order (its reference number has the highest bit set) stands for shares whose orders are
-// not known; events on such orders take from it. See lobster_window.cpp.
+// each row is the truth: after every event each displayed level is right, and none is better. A
+// level that leaves the window stays as it was, so that whoever queues in it, a participant of sim
+// too, has the same orders ahead when it is back; then what the row has more is one unnamed order,
+// and what it has less went from the end of the queue. An unnamed order (its reference number has
+// the highest bit set) stands for shares whose orders are not known; events on such orders take
+// from it. See lobster_window.cpp.
 //
 // Without it, an order whose submission is not in the file is added just before the first
 // submission with a larger id (LOBSTER numbers orders in the order of submission), with the shares
@@ -76,7 +77,6 @@ struct LobsterCounts {
   std::uint64_t time_reversals = 0;        // moved to the time of the event before
   std::uint64_t proven_gone = 0;           // orders taken out: a later event shows that they ended
   std::uint64_t unnamed_orders = 0;        // added for shares whose orders the file does not name
-  std::uint64_t left_window = 0;           // orders deleted: their level is displayed no more
 };
 
 class LobsterReader final : public RecordingReader {
@@ -112,7 +112,6 @@ class LobsterReader final : public RecordingReader {
     detail::LobsterPlace place;
     std::uint64_t shares;
   };
-  using PlaceKey = std::pair<Side, std::uint32_t>;
 
   void check_first_line();
   void find_earlier_orders();
@@ -130,13 +129,11 @@ class LobsterReader final : public RecordingReader {
   void check_rows_ended();
   void stand_in(const detail::LobsterEvent& event, std::uint32_t shares);
   void remove_from_window(Side side);
-  void remove_level(detail::LobsterPlace place, bool ended);
+  void remove_level(detail::LobsterPlace place);
   void remove_shares(detail::LobsterPlace place, std::uint64_t excess);
-  void enter_level(const Target& target);
   void add_unnamed(detail::LobsterPlace place, std::uint64_t shares);
   std::vector<Target> missing_shares() const;
   bool crosses_what_was_shown(const Target& target) const noexcept;
-  void forget_hidden(const detail::LobsterEvent& event);
   void trade(const detail::LobsterEvent& event);
   void halt(const detail::LobsterEvent& event);
   void add_earlier_orders_before(std::uint64_t id);
@@ -153,14 +150,12 @@ class LobsterReader final : public RecordingReader {
   std::size_t next_earlier_ = 0;
   detail::LobsterOrders open_;
   bool trading_ = true;  // not halted
-  // With an orderbook file: its rows, and the orders of levels that it displays no more.
+  // With an orderbook file: its rows.
   std::unique_ptr<files::ByteSource> orderbook_;
   std::optional<detail::LobsterRows> rows_;
   detail::LobsterRow row_, previous_row_;
-  std::map<PlaceKey, detail::LobsterQueue> hidden_;
   std::uint64_t next_unnamed_ = detail::kUnnamedId;
-  std::vector<std::uint64_t> gone_;  // with the last event
-  std::vector<Encoded> pending_;     // of the event read last
+  std::vector<Encoded> pending_;  // of the event read last
   std::size_t next_pending_ = 0;
   std::uint64_t now_ns_ = 0;
   std::uint64_t match_number_ = 0;

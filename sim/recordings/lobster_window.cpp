@@ -3,7 +3,6 @@
 // follows one that empties is there in time: no message shows a side empty, or crossed, that is
 // not.
 #include <algorithm>
-#include <iterator>
 #include <limits>
 
 #include "sim/recordings/lobster.hpp"
@@ -40,33 +39,22 @@ bool LobsterReader::follow_row(const detail::LobsterEvent& event) {
                 ": ends before the message file: " + std::to_string(counts_.lines) + " rows";
     return false;
   }
-  forget_hidden(event);
-  gone_.clear();
   convert(event);
   const std::vector<Target> missing = missing_shares();
   const auto before_event = pending_.size();
   for (const Target& target : missing)
-    if (!crosses_what_was_shown(target)) enter_level(target);
+    if (!crosses_what_was_shown(target)) add_unnamed(target.place, target.shares);
   std::rotate(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(before_event),
               pending_.end());
   for (const Side side : {Side::kBuy, Side::kSell}) remove_from_window(side);
   for (const Target& target : missing)
-    if (crosses_what_was_shown(target)) enter_level(target);
+    if (crosses_what_was_shown(target)) add_unnamed(target.place, target.shares);
   return true;
 }
 
 void LobsterReader::check_rows_ended() {
   if (rows_->next(row_)) rows_->fail("has no line in the message file, which ends before it");
   damage_ = rows_->error();
-}
-
-// An order whose level is out of sight may be named by an event all the same: it is known again.
-void LobsterReader::forget_hidden(const detail::LobsterEvent& event) {
-  const auto hidden = hidden_.find(
-      {event.side, static_cast<std::uint32_t>(std::max<std::int64_t>(event.price, 0))});
-  if (hidden == hidden_.end()) return;
-  std::erase_if(hidden->second,
-                [&](const LobsterOrder& order) { return order.id == event.order_id; });
 }
 
 // An event on an order that is not known by name: its shares are among the unnamed ones. An
@@ -107,25 +95,6 @@ bool LobsterReader::crosses_what_was_shown(const Target& target) const noexcept 
   return !other.empty() && detail::crosses(side, price, other.front().price);
 }
 
-// First the orders that were there when the level was last displayed, then an unnamed one. One that
-// the event has taken stands in the book until then, under the same id at another price: a file may
-// name an order twice.
-void LobsterReader::enter_level(const Target& target) {
-  std::uint64_t missing = target.shares;
-  const auto hidden = hidden_.find({target.place.side, target.place.price});
-  if (hidden != hidden_.end()) {
-    for (const LobsterOrder& order : hidden->second) {
-      if (order.shares > missing || open_.find(order.id) != nullptr ||
-          std::ranges::find(gone_, order.id) != gone_.end())
-        continue;
-      submit(order.id, order.shares, target.place);
-      missing -= order.shares;
-    }
-    hidden_.erase(hidden);
-  }
-  add_unnamed(target.place, missing);
-}
-
 void LobsterReader::add_unnamed(detail::LobsterPlace place, std::uint64_t shares) {
   while (shares > 0) {
     const auto some = static_cast<std::uint32_t>(std::min<std::uint64_t>(shares, kSharesMax));
@@ -135,7 +104,8 @@ void LobsterReader::add_unnamed(detail::LobsterPlace place, std::uint64_t shares
   }
 }
 
-// Takes out what the book has and the row does not display.
+// Takes out what the book has and the row shows to be gone. What is out of sight stays: an order
+// there has its place in the queue for when its level is displayed again.
 void LobsterReader::remove_from_window(Side side) {
   const std::vector<LobsterLevel>& displayed = side_of(row_, side);
   const bool more_may_rest = displayed.size() == row_.levels;
@@ -149,23 +119,17 @@ void LobsterReader::remove_from_window(Side side) {
     while (next != displayed.end() && detail::rank_of(side, next->price) < rank) ++next;
     const bool is_displayed = next != displayed.end() && next->price == place.price;
     if (!is_displayed) {
-      remove_level(place, !(more_may_rest && rank > worst));
+      if (!more_may_rest || rank <= worst) remove_level(place);
     } else if (shares > next->shares) {
       remove_shares(place, shares - next->shares);
     }
   }
 }
 
-// `ended`: its price is within the window, so its orders are gone; else they are out of sight.
-void LobsterReader::remove_level(detail::LobsterPlace place, bool ended) {
+void LobsterReader::remove_level(detail::LobsterPlace place) {
   const LobsterQueue orders = open_.queue(place);
   for (const LobsterOrder& order : orders)
     take(order.id, order.shares, detail::LobsterType::kDeletion);
-  if (ended) return;
-  counts_.left_window += orders.size();
-  LobsterQueue& hidden = hidden_[{place.side, place.price}];
-  std::ranges::remove_copy_if(orders, std::back_inserter(hidden), detail::is_unnamed,
-                              &LobsterOrder::id);
 }
 
 // The orders that came last are the likeliest to have gone.

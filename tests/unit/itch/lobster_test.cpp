@@ -248,7 +248,8 @@ std::vector<OrderMessage> order_messages(const Converted& converted) {
 
 constexpr std::uint64_t kUnnamed = detail::kUnnamedId;
 
-TEST(LobsterOrderbook, ALevelThatLeavesTheWindowIsDeletedAndAddedWhenItIsBack) {
+// Whoever came behind order 10 is behind it still.
+TEST(LobsterOrderbook, AnOrderKeepsItsPlaceWhileItsLevelIsOutOfTheWindow) {
   const Converted converted = convert(
       "34200,1,10,100,500,1\n"
       "34201,1,11,60,510,1\n"  // one level is displayed: 500 leaves
@@ -256,14 +257,33 @@ TEST(LobsterOrderbook, ALevelThatLeavesTheWindowIsDeletedAndAddedWhenItIsBack) {
       "34203,4,10,30,500,1\n",
       "9999999999,0,500,100\n9999999999,0,510,60\n9999999999,0,500,100\n9999999999,0,500,70\n");
   EXPECT_EQ(converted.damage, "");
-  EXPECT_EQ(order_messages(converted), (std::vector<OrderMessage>{{'A', 10, 100},
-                                                                  {'A', 11, 60},
-                                                                  {'D', 10, 0},
-                                                                  {'A', 10, 100},
-                                                                  {'D', 11, 0},
-                                                                  {'E', 10, 0}}));
-  EXPECT_EQ(converted.counts.left_window, 1U);
+  EXPECT_EQ(order_messages(converted),
+            (std::vector<OrderMessage>{{'A', 10, 100}, {'A', 11, 60}, {'D', 11, 0}, {'E', 10, 0}}));
   EXPECT_EQ(converted.counts.unnamed_orders, 0U);
+}
+
+TEST(LobsterOrderbook, ALevelThatIsBackIsWhatItsRowSays) {
+  const std::string events =
+      "34200,1,10,100,500,1\n"
+      "34201,1,12,50,500,1\n"
+      "34202,1,13,60,510,1\n"  // one level is displayed: 500 leaves
+      "34203,3,13,60,510,1\n";
+  const std::string rows =
+      "9999999999,0,500,100\n9999999999,0,500,150\n9999999999,0,510,60\n9999999999,0,500,";
+  // Of the last one 20 are gone; 30 more came behind it; 500 has ended.
+  const std::vector<OrderMessage> before{{'A', 10, 100}, {'A', 12, 50}, {'A', 13, 60}};
+  const auto after = [&](const std::string& shares) {
+    std::vector<OrderMessage> all = order_messages(convert(events, rows + shares));
+    EXPECT_EQ(std::vector(all.begin(), all.begin() + 3), before);
+    return std::vector(all.begin() + 3, all.end());
+  };
+  EXPECT_THAT(after("130\n"),
+              ::testing::UnorderedElementsAre(OrderMessage{'D', 13, 0}, OrderMessage{'X', 12, 0}));
+  EXPECT_THAT(after("180\n"), ::testing::UnorderedElementsAre(OrderMessage{'D', 13, 0},
+                                                              OrderMessage{'A', kUnnamed, 30}));
+  const std::string ended = rows.substr(0, rows.size() - 4);
+  EXPECT_THAT(order_messages(convert(events, ended + "490,10\n")),
+              ::testing::IsSupersetOf({OrderMessage{'D', 10, 0}, OrderMessage{'D', 12, 0}}));
 }
 
 TEST(LobsterOrderbook, SharesWithoutAnOrderAreAnUnnamedOneThatEventsTakeFrom) {
@@ -283,8 +303,8 @@ TEST(LobsterOrderbook, SharesWithoutAnOrderAreAnUnnamedOneThatEventsTakeFrom) {
   EXPECT_EQ(converted.counts.dropped_events, 0U);
 }
 
-// Damaged, but no reason to add an order that is still there.
-TEST(LobsterOrderbook, AnOrderThatIsNamedTwiceIsNotBackWithTheEventThatTakesIt) {
+// Damaged: the book is what the rows say all the same.
+TEST(LobsterOrderbook, AnOrderThatIsNamedTwiceStaysWhereItWasNamedFirst) {
   const Converted converted = convert(
       "34200,1,10,100,500,1\n"  // out of sight at once
       "34201,1,10,50,510,1\n"   // again, elsewhere
@@ -294,11 +314,10 @@ TEST(LobsterOrderbook, AnOrderThatIsNamedTwiceIsNotBackWithTheEventThatTakesIt) 
   EXPECT_EQ(order_messages(converted), (std::vector<OrderMessage>{{'A', kUnnamed, 120},
                                                                   {'A', kUnnamed + 1, 5},
                                                                   {'A', 10, 100},
-                                                                  {'D', 10, 0},
-                                                                  {'A', 10, 50},
-                                                                  {'D', kUnnamed, 0},
-                                                                  {'A', kUnnamed + 2, 120},
-                                                                  {'E', 10, 0}}));
+                                                                  {'A', kUnnamed + 2, 50},
+                                                                  {'A', kUnnamed + 3, 20},
+                                                                  {'E', kUnnamed + 2, 0},
+                                                                  {'D', kUnnamed, 0}}));
 }
 
 TEST(LobsterOrderbook, MustHaveARowForEachEventAndNoMore) {
