@@ -1,7 +1,9 @@
 #include "sim/recordings/capture_recording.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
+#include "common/iex/iex_tp.hpp"
 #include "common/itch/codec.hpp"
 #include "sim/recordings/detail/remarks.hpp"
 
@@ -30,12 +32,25 @@ bool is_mold(std::span<const std::byte> payload) noexcept {
          (cursor.header().messages() != 0 || payload.size() == mold::kHeaderBytes);
 }
 
-// Version 1, and a message protocol that IEX numbers from 0x8000 on (IEX-TP 1.25, "Outbound
-// Segment").
-bool looks_like_iex(std::span<const std::byte> payload) noexcept {
+// Version 1, and a message protocol, which IEX numbers from 0x8000 on (IEX-TP 1.25, "Outbound
+// Segment"). 0: it is none.
+std::uint16_t iex_protocol_of(std::span<const std::byte> payload) noexcept {
   constexpr std::size_t kHeaderOfIexTp = 40;
-  return payload.size() >= kHeaderOfIexTp && payload[0] == std::byte{1} &&
-         payload[1] == std::byte{0} && payload[3] == std::byte{0x80};
+  const bool iex = payload.size() >= kHeaderOfIexTp && payload[0] == std::byte{1} &&
+                   payload[1] == std::byte{0} && payload[3] == std::byte{0x80};
+  return iex ? static_cast<std::uint16_t>(0x8000 | std::to_integer<unsigned>(payload[2])) : 0;
+}
+
+// What to do with a capture of IEX's, which is none of MoldUDP64.
+std::string advice_on_iex(std::uint16_t protocol) {
+  if (protocol == 0) return {};
+  if (protocol == iex::kDeep10 || protocol == iex::kTops16)
+    return ", of IEX's: sim and mdh play it with feed.protocol = \"iex_deep10\", tickpath convert "
+           "makes ITCH of it";
+  char number[8];
+  std::snprintf(number, sizeof(number), "0x%04x", static_cast<unsigned>(protocol));
+  return std::string(", of IEX's, of message protocol ") + number +
+         ": DEEP 1.0 (0x8004) can be played, and made into ITCH by tickpath convert";
 }
 
 }  // namespace
@@ -51,12 +66,11 @@ void CaptureRecording::find_session() {
   if (started_) return;
   if (!damage_.empty()) throw RecordingError(damage_);
   const files::CaptureCounts& seen = capture_.counts();
-  throw RecordingError(name_ + ": no ITCH 5.0 messages over MoldUDP64 in this capture: " +
-                       std::to_string(seen.packets) + " packets, " +
-                       std::to_string(seen.datagrams) + " UDP datagrams" +
-                       (iex_seen_ ? ", of IEX's: sim and mdh play it with feed.protocol = "
-                                    "\"iex_deep10\", tickpath convert makes ITCH of it"
-                                  : ""));
+  std::string text = std::to_string(seen.packets) + " packets, " + std::to_string(seen.datagrams) +
+                     " UDP datagrams";
+  detail::add_losses_of_capture({text, ", "}, seen.cut, seen.fragments);
+  throw RecordingError(name_ + ": no ITCH 5.0 messages over MoldUDP64 in this capture: " + text +
+                       advice_on_iex(iex_protocol_));
 }
 
 // Takes the next datagram of the capture. False at its end.
@@ -79,13 +93,17 @@ bool CaptureRecording::take(const files::Datagram& datagram) {
   const bool ours =
       started_ && payload.size() >= mold::kHeaderBytes && cursor.header().session == session_;
   if (!ours && !is_mold(payload)) {
-    iex_seen_ |= looks_like_iex(payload);
+    const std::uint16_t protocol = iex_protocol_of(payload);
+    if (iex_protocol_ == 0 || protocol == iex::kDeep10) iex_protocol_ = protocol;
     ++counts_.other_datagrams;
     return false;
   }
   if (!started_) {
     std::span<const std::byte> first;
-    if (!cursor.next(first)) return false;  // a heartbeat: of whom is not known yet
+    if (!cursor.next(first)) {
+      hear_announced(cursor.header());  // a heartbeat: of whom is not known yet
+      return false;
+    }
     if (!is_itch(first)) {
       ++counts_.other_datagrams;
       return false;
@@ -95,6 +113,12 @@ bool CaptureRecording::take(const files::Datagram& datagram) {
     first_captured_ns_ = datagram.time_ns;
     first_due_ns_ = first.size() >= kHeaderBytes ? timestamp_ns(first.data()) : 0;
     started_ = true;
+    const auto announced = announced_first_.find(std::string(session_.view()));
+    if (announced != announced_first_.end()) {
+      const std::uint64_t begin = expected_;
+      expected_ = std::min(expected_, announced->second);
+      miss_before(begin);
+    }
   } else if (!ours) {
     ++counts_.other_sessions;
     return false;
@@ -103,11 +127,26 @@ bool CaptureRecording::take(const files::Datagram& datagram) {
   ++channels_[files::destination_text(datagram)];
   if (cursor.header().messages() == 0) {
     ++counts_.heartbeats;
+    hear_announced(cursor.header());
     return false;
   }
   held_.emplace(cursor.header().sequence_number,
                 Packet{{payload.begin(), payload.end()}, datagram.time_ns});
   return true;
+}
+
+void CaptureRecording::hear_announced(const mold::PacketHeader& header) {
+  if (started_)
+    announced_ = std::max(announced_, header.sequence_number);
+  else
+    announced_first_.try_emplace(std::string(header.session.view()), header.sequence_number);
+}
+
+void CaptureRecording::miss_before(std::uint64_t sequence) {
+  if (sequence <= expected_) return;
+  ++counts_.gaps;
+  counts_.missing += sequence - expected_;
+  expected_ = sequence;
 }
 
 // Opens the packet that has the expected message, or, when nothing else can come, the next one
@@ -121,11 +160,7 @@ bool CaptureRecording::open_next() {
     held_.erase(first);
     cursor_ = mold::PacketCursor(current_.bytes);
     cursor_sequence_ = sequence;
-    if (sequence > expected_) {
-      ++counts_.gaps;
-      counts_.missing += sequence - expected_;
-      expected_ = sequence;
-    }
+    miss_before(sequence);
     if (sequence + cursor_.header().messages() > expected_) return true;
     counts_.repeated += cursor_.header().messages();
     current_.bytes.clear();
@@ -156,8 +191,9 @@ ReadStatus CaptureRecording::next(RecordedMessage& message) {
       cursor_ = mold::PacketCursor({});
     }
     if (open_next()) continue;
-    if (!read_packet() && held_.empty())
-      return damage_.empty() ? ReadStatus::kEnd : ReadStatus::kDamaged;
+    if (read_packet() || !held_.empty()) continue;
+    miss_before(announced_);
+    return damage_.empty() ? ReadStatus::kEnd : ReadStatus::kDamaged;
   }
 }
 
@@ -172,6 +208,7 @@ std::string CaptureRecording::remarks() const {
   add(counts_.damaged_packets, "packets are damaged");
   add(counts_.other_sessions, "packets of other sessions were left out");
   add(counts_.other_datagrams, "datagrams are not MoldUDP64");
+  detail::add_losses_of_capture(add, capture_.counts().cut, capture_.counts().fragments);
   return text;
 }
 

@@ -4,7 +4,9 @@
 // One session is read, the first that begins with an ITCH 5.0 message. Redundant channels (A and B)
 // of it in one capture are arbitrated: each message is delivered once, from whichever packet came
 // first, in order. A packet from the future waits until the missing ones have come, or
-// kHeldPacketsMax packets wait: then it is a gap, counted, and the replay goes on behind it.
+// kHeldPacketsMax packets wait: then it is a gap, counted, and the replay goes on behind it. So is
+// what is missing at either end: a heartbeat or an end of session names the next number (MoldUDP64
+// 1.00, "Heartbeats", "End of Session").
 //
 // Messages are due as the capture's clock says: the first at its own ITCH time, the others as much
 // later as their packets came later.
@@ -60,15 +62,21 @@ class CaptureRecording final : public RecordingReader {
   void find_session();
   bool read_packet();
   bool take(const files::Datagram& datagram);
+  void hear_announced(const mold::PacketHeader& header);
   bool open_next();
+  void miss_before(std::uint64_t sequence);
 
   std::string name_;
   files::PacketCapture capture_;
   mold::Session session_{};
-  bool iex_seen_ = false;
-  bool started_ = false;        // a first message was found
-  bool ended_ = false;          // of the file, or damaged
-  std::uint64_t expected_ = 0;  // sequence number
+  std::uint16_t iex_protocol_ = 0;  // of a datagram of IEX's; 0: none was seen
+  bool started_ = false;            // a first message was found
+  bool ended_ = false;              // of the file, or damaged
+  std::uint64_t expected_ = 0;      // sequence number
+  // The numbers that packets without messages gave first, by session, until it has started; and the
+  // last one of ours.
+  std::map<std::string, std::uint64_t> announced_first_;
+  std::uint64_t announced_ = 0;
   std::uint64_t first_captured_ns_ = 0;
   std::uint64_t first_due_ns_ = 0;
   std::uint64_t last_due_ns_ = 0;

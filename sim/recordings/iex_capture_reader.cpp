@@ -36,6 +36,7 @@ std::string remarks_of(const CaptureCounts& counts) {
   add(counts.repeated, "repeated");
   add(counts.damaged, "segments damaged");
   add(counts.other_datagrams, "other datagrams");
+  itch::detail::add_losses_of_capture(add, counts.cut, counts.fragments);
   return text;
 }
 
@@ -135,7 +136,11 @@ bool CaptureReader::next(CapturedMessage& message) {
     if (in_segment_ && segment_.status() != SegmentStatus::kOk) ++counts_.damaged;
     in_segment_ = false;
     files::Datagram datagram;
-    if (capture_.next(datagram) != files::CaptureStatus::kDatagram) return false;
+    if (capture_.next(datagram) != files::CaptureStatus::kDatagram) {
+      counts_.cut = capture_.counts().cut;
+      counts_.fragments = capture_.counts().fragments;
+      return false;
+    }
     const SegmentCursor segment(datagram.payload);
     const SegmentHeader& header = segment.header();
     const bool ours = header.protocol == protocol_ && header.session == session_;

@@ -67,6 +67,11 @@ void check_is_itch(std::span<const std::byte> start, const std::string& name) {
   // The reader says what is missing.
   if (only_end_marker || start.size() < kFrameLengthBytes + 1) return;
   const char type = static_cast<char>(start[kFrameLengthBytes]);
+  if (length == 0 && length_of(type) != 0)
+    throw RecordingError(name + ": the length of the first message is 0, but its type, " +
+                         std::string(1, type) + ", has " + std::to_string(length_of(type)) +
+                         " bytes: BinaryFILE has the length there (a file written by RITCH has "
+                         "zeros: put the lengths in)");
   if (length_of(type) != length || length == 0) {
     throw RecordingError(name + ": is not a recording: it starts with no ITCH 5.0 message; " +
                          kFormats);

@@ -11,7 +11,12 @@
 namespace tickpath::files::detail {
 namespace {
 
-constexpr std::array<unsigned char, 4> kMagic{0x28, 0xb5, 0x2f, 0xfd};
+using Magic = std::array<unsigned char, 4>;
+constexpr Magic kMagic{0x28, 0xb5, 0x2f, 0xfd};
+// RFC 8878, section 3.1.2: sixteen of them. pzstd writes such a frame before each of its own.
+constexpr bool begins_skippable_frame(const Magic& start) noexcept {
+  return (start[0] & 0xf0) == 0x50 && start[1] == 0x2a && start[2] == 0x4d && start[3] == 0x18;
+}
 // zstd's default: faster than gzip at a better ratio.
 constexpr int kLevel = 3;
 
@@ -139,9 +144,9 @@ bool is_zstd(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return false;  // a pipe cannot be looked at
   const UniqueFile file(std::fopen(path.c_str(), "rb"));
-  std::array<unsigned char, 4> start{};
+  Magic start{};
   return file && std::fread(start.data(), 1, start.size(), file.get()) == start.size() &&
-         start == kMagic;
+         (start == kMagic || begins_skippable_frame(start));
 }
 
 std::unique_ptr<ByteSource> open_zstd(const std::filesystem::path& path) {

@@ -8,8 +8,8 @@
 
 namespace tickpath::files::detail {
 
-// Whether a file begins with a Zstandard frame's magic number (RFC 8878 section 3.1.1). False for
-// what cannot be read: opening it will say why.
+// Whether a file begins with the magic number of a Zstandard or a skippable frame (RFC 8878,
+// sections 3.1.1 and 3.1.2). False for what cannot be read: opening it will say why.
 bool is_zstd(const std::filesystem::path& path);
 
 // Both throw RecordingError.

@@ -131,6 +131,60 @@ TEST(CaptureRecordings, PutReorderedPacketsInOrder) {
   EXPECT_EQ(reader->counts().gaps, 0u);
 }
 
+// Number 1 was sent, says the first heartbeat; 10 comes next, says the last packet.
+TEST(CaptureRecordings, MissWhatIsProvenAtEitherEnd) {
+  const auto told = [](std::vector<Frame> frames) {
+    auto reader = opened(test::pcap_file(frames));
+    (void)test::collect(*reader);
+    return std::pair(reader->counts().gaps, reader->counts().missing);
+  };
+  const auto heartbeat = [](std::uint64_t next) {
+    return test::udp_frame(kStartNs, test::mold_packet(next, {}));
+  };
+  Bytes end = test::mold_packet(10, {});
+  end[18] = end[19] = std::byte{0xff};
+  const std::vector<Frame> whole = feed(3), tail(whole.begin() + 1, whole.end()),
+                           head(whole.begin(), whole.end() - 1);
+  const auto joined = [](std::vector<Frame> first, const std::vector<Frame>& then) {
+    first.insert(first.end(), then.begin(), then.end());
+    return first;
+  };
+  using Told = std::pair<std::uint64_t, std::uint64_t>;
+  EXPECT_EQ(told(joined({heartbeat(1)}, whole)), Told(0, 0));
+  EXPECT_EQ(told(joined({heartbeat(1)}, tail)), Told(1, 3));
+  EXPECT_EQ(told(joined(whole, {heartbeat(10)})), Told(0, 0));
+  EXPECT_EQ(told(joined(head, {heartbeat(7), heartbeat(10)})), Told(1, 3));
+  EXPECT_EQ(told(joined(head, {test::udp_frame(kStartNs, end)})), Told(1, 3));
+}
+
+TEST(CaptureRecordings, SayWhichProtocolOfIexAnotherCaptureHas) {
+  const auto error_of = [](std::uint8_t protocol) {
+    Bytes segment(40);
+    segment[0] = std::byte{1};
+    segment[2] = std::byte{protocol};
+    segment[3] = std::byte{0x80};
+    const Bytes file = test::pcap_file({test::udp_frame(kStartNs, segment)});
+    const auto error = test_support::thrown<RecordingError>([&] { opened(file); });
+    return error ? std::string(error->what()) : "";
+  };
+  EXPECT_THAT(error_of(4), HasSubstr("play it with feed.protocol = \"iex_deep10\""));
+  EXPECT_THAT(error_of(5), HasSubstr("of message protocol 0x8005: DEEP 1.0 (0x8004) can be"));
+}
+
+// Captured with a snap length below some packets: this looks like loss on the feed, and is none.
+TEST(CaptureRecordings, TellOfPacketsThatTheCaptureCutShort) {
+  std::vector<Frame> frames = feed(4);
+  frames[1].bytes.resize(60);
+  auto reader = opened(test::pcap_file(frames));
+  (void)test::collect(*reader);
+  EXPECT_THAT(reader->remarks(), HasSubstr("3 messages are missing"));
+  EXPECT_THAT(reader->remarks(), HasSubstr("1 packets were captured short of their length"));
+  for (Frame& frame : frames) frame.bytes.resize(60);
+  const auto error = test_support::thrown<RecordingError>([&] { opened(test::pcap_file(frames)); });
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->what(), HasSubstr("4 packets were captured short of their length"));
+}
+
 TEST(CaptureRecordings, CountAGapAndGoOnBehindIt) {
   std::vector<Frame> frames = feed(1000);
   frames.erase(frames.begin() + 10, frames.begin() + 12);

@@ -9,6 +9,7 @@
 #include "sim/recordings/dbn_csv_reader.hpp"
 #include "sim/recordings/dbn_reader.hpp"
 #include "tests/support/dbn_bytes.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/memory_source.hpp"
 #include "tests/support/thrown.hpp"
 #include "tests/unit/itch/test_support.hpp"
@@ -196,6 +197,34 @@ TEST(Dbn, HiddenTradesAndClearedBooks) {
       converted({mbo('A', 'A', 900, 100, 50), mbo('A', 'B', 901, 99, 40), mbo('T', 'N', 0, 99.5, 7),
                  mbo('R', 'N', 0, 0, 0), mbo('C', 'B', 901, 99, 40), mbo('N', 'N', 0, 0, 0)}),
       ElementsAre("A S 1 50@1000000", "A B 2 40@990000", "P 7@995000", "D 1", "D 2"));
+}
+
+MboMessage of_snapshot(MboMessage message) {
+  message.flags = dbn::kSnapshot;
+  return message;
+}
+
+// Databento begins anew at midnight and after a loss. Whoever queues behind 1 and 2 stays there.
+TEST(Dbn, AnOrderThatASnapshotShowsAgainKeepsItsPlace) {
+  EXPECT_THAT(
+      converted({mbo('A', 'B', 901, 100, 100), mbo('A', 'B', 902, 100, 200),
+                 mbo('A', 'B', 903, 99, 10), mbo('A', 'A', 904, 110, 500),
+                 of_snapshot(mbo('R', 'N', 0, 0, 0)), of_snapshot(mbo('A', 'B', 902, 100, 150)),
+                 of_snapshot(mbo('A', 'B', 901, 100, 100)),
+                 of_snapshot(mbo('A', 'A', 904, 110, 600)), of_snapshot(mbo('A', 'B', 905, 100, 5)),
+                 mbo('C', 'B', 901, 100, 50)}),
+      ElementsAre("A B 1 100@1000000", "A B 2 200@1000000", "A B 3 10@990000",
+                  "A S 4 500@1100000",                                             // before
+                  "X 2 50", "D 3", "D 4", "A S 5 600@1100000", "A B 6 5@1000000",  // the snapshot
+                  "X 1 50"));
+}
+
+TEST(Dbn, ASnapshotWithNothingBehindItIsToldAllTheSame) {
+  EXPECT_THAT(
+      converted({mbo('A', 'B', 901, 100, 100), of_snapshot(mbo('R', 'N', 0, 0, 0)),
+                 of_snapshot(mbo('A', 'B', 902, 99, 1)), of_snapshot(mbo('R', 'N', 0, 0, 0, 12)),
+                 of_snapshot(mbo('A', 'B', 902, 98, 2, 12))}),
+      ElementsAre("A B 1 100@1000000", "D 1", "A B 2 1@990000", "A B 3 2@980000"));
 }
 
 TEST(Dbn, InstrumentsHaveTheirOwnOrdersAndNames) {
@@ -455,6 +484,19 @@ TEST(Dbn, CompressedOrNotIsOpenedByItsContent) {
   }
 }
 
+// RFC 8878, section 3.1.2: whoever wrote it may begin with bytes of its own, as pzstd does.
+TEST(Dbn, IsOpenedBehindAFrameThatZstandardSkips) {
+  const test::TemporaryFolder folder;
+  const auto sink = files::create_file(folder / "x.dbn.zst");
+  sink->write(file_of({mbo('A', 'B', 1, 100, 5)}));
+  sink->close();
+  const std::string frames = test_support::read_file(folder / "x.dbn.zst");
+  const std::string skipped{0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 'a', 'b', 'c'};
+  test_support::write_file(folder / "skipped.dbn.zst", skipped + frames);
+  EXPECT_THAT(texts(*open_recording(folder / "skipped.dbn.zst")),
+              ElementsAre("R AAPL", "R #C", "A B 1 5@1000000"));
+}
+
 TEST(Dbn, SaysWhereCompressedDataEndsTooEarly) {
   const test::TemporaryFolder folder;
   std::mt19937_64 random(4);
@@ -555,6 +597,15 @@ TEST(Dbn, ABookOfItsMessagesIsDatabentosBookAfterEveryEvent) {
           rests -= part;
       }
       if (rests == 0) truth.orders.erase(at);
+    }
+    if (event % 100 == 99) {  // begun anew, and meanwhile some orders have gone
+      say(of_snapshot(mbo('R', 'N', 0, 0, 0)));
+      std::erase_if(truth.orders, [&](const auto&) { return random() % 8 == 0; });
+      for (const auto& [id, order] : truth.orders) {
+        const auto& [its_side, its_price, rests] = order;
+        say(of_snapshot(mbo('A', its_side == 'B' ? 'B' : 'A', id, its_price / 10'000.0, rests)));
+      }
+      say(mbo('N', 'N', 0, 0, 0));
     }
     ASSERT_EQ(itch.levels(), truth.levels()) << event;
   }

@@ -211,6 +211,8 @@ TEST(OpenRecording, RefusesWhatIsNoRecording) {
               HasSubstr("a.pcap: is no packet capture that can be read: truncated"));
   EXPECT_THAT(error_for("wrong_length.itch50", test::from_hex("000d44aabbcc")),
               HasSubstr("starts with no ITCH 5.0 message"));
+  EXPECT_THAT(error_for("zeros.itch50", test::from_hex("0000530000000000")),
+              HasSubstr("the length of the first message is 0, but its type, S, has 12 bytes"));
   EXPECT_THAT(error_of([&] { open_recording(folder / "absent.itch50"); }),
               EndsWith("absent.itch50: cannot open: No such file or directory"));
   EXPECT_THAT(error_of([&] { open_recording(folder / "."); }), HasSubstr("is a directory"));
