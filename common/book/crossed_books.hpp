@@ -22,7 +22,7 @@ constexpr bool is_crossed(std::uint32_t best_bid, std::uint32_t best_ask) noexce
 // Of one book; times are the feed's own.
 struct CrossedBook {
   Counter times;
-  Counter total_ns;  // of those that are over
+  Counter total_ns;  // of those that are over, or that finish() ended
   Counter longest_ns;
   Counter crossed;  // 1 while it is
 };
@@ -43,14 +43,18 @@ class CrossedBooks {
     now_.set(now_.get() + 1);
   }
   void end(std::size_t at, std::uint64_t time_ns) noexcept {
-    CrossedBook& book = books_[at];
-    const std::uint64_t lasted = time_ns > since_ns_[at] ? time_ns - since_ns_[at] : 0;
-    book.crossed.set(0);
-    book.total_ns.add(lasted);
-    book.longest_ns.set(std::max(book.longest_ns.get(), lasted));
-    total_ns_.add(lasted);
-    longest_ns_.set(std::max(longest_ns_.get(), lasted));
+    books_[at].crossed.set(0);
+    add(books_[at], time_ns > since_ns_[at] ? time_ns - since_ns_[at] : 0);
     now_.set(now_.get() - 1);
+  }
+
+  // Adds what those have lasted that are crossed still, at the end of all: they stay so.
+  void finish(std::uint64_t time_ns) noexcept {
+    for (std::size_t at = 0; at < size_; ++at) {
+      if (books_[at].crossed.get() == 0) continue;
+      add(books_[at], time_ns > since_ns_[at] ? time_ns - since_ns_[at] : 0);
+      since_ns_[at] = time_ns;
+    }
   }
 
   const CrossedBook& operator[](std::size_t at) const noexcept { return books_[at]; }
@@ -62,6 +66,13 @@ class CrossedBooks {
   const Counter& longest_ns() const noexcept { return longest_ns_; }
 
  private:
+  void add(CrossedBook& book, std::uint64_t lasted) noexcept {
+    book.total_ns.add(lasted);
+    book.longest_ns.set(std::max(book.longest_ns.get(), lasted));
+    total_ns_.add(lasted);
+    longest_ns_.set(std::max(longest_ns_.get(), lasted));
+  }
+
   std::unique_ptr<CrossedBook[]> books_;
   std::unique_ptr<std::uint64_t[]> since_ns_;  // the writer's alone
   std::size_t size_;

@@ -34,6 +34,9 @@ class BookAudit {
   // The numbering of an IEX feed began anew: its books do, too.
   void restart(std::uint64_t time_ns);
 
+  // There is nothing more; time_ns: of the last message.
+  void finish(std::uint64_t time_ns) { crossed_.finish(time_ns); }
+
   const book::CrossedBooks& crossed() const noexcept { return crossed_; }
   // The most often crossed first.
   std::vector<CrossedSymbol> symbols() const;

@@ -84,7 +84,8 @@ class Tally {
   Busiest millisecond_{kNsPerMillisecond}, second_{kNsPerSecond};
 };
 
-void note_books(const BookAudit& books, RecordingContents& contents) {
+void note_books(BookAudit& books, RecordingContents& contents) {
+  books.finish(contents.last_ns);
   contents.crossed = books.crossed().times().get();
   contents.crossed_ns = books.crossed().total_ns().get();
   contents.crossed_longest_ns = books.crossed().longest_ns().get();

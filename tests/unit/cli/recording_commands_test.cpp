@@ -185,6 +185,13 @@ TEST_F(RecordingCommands, InspectTellsOfCrossedBooks) {
       nlohmann::json::parse(run({"inspect", path("x.csv"), "--symbol", "IBM", "--json"}));
   EXPECT_EQ(json.at("crossed"), 1);
   EXPECT_EQ(json.at("crossed_ns"), 1'500'000'000);
+  // Nothing but the end of the recording ends it.
+  write("x.csv",
+        "34200,7,0,0,-1,1\n34201,1,1,10,500,1\n34202,1,2,10,490,-1\n34203,7,0,0,1,1\n"
+        "34205,1,3,5,480,1\n");
+  EXPECT_THAT(run({"inspect", path("x.csv"), "--symbol", "IBM"}),
+              HasSubstr("crossed books 1 times while they trade, 2.000 s in all, 2.000 s at most: "
+                        "IBM (1, to the end)"));
 }
 
 TEST_F(RecordingCommands, ConvertTakesTheSymbolAsAnOption) {
