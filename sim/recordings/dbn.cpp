@@ -57,14 +57,19 @@ void read_mapping(Reader& reader, std::size_t symbol_bytes, Metadata& metadata) 
   const std::string asked = reader.text(symbol_bytes);
   const auto intervals = reader.integer<std::uint32_t>();
   for (std::uint32_t i = 0; i < intervals && reader.ok(); ++i) {
-    (void)reader.take(2 * sizeof(std::uint32_t));  // the days
+    Mapping mapping;
+    mapping.from = reader.integer<std::uint32_t>();
+    mapping.to = reader.integer<std::uint32_t>();
     const std::string mapped = reader.text(symbol_bytes);
     if (!reader.ok()) return;
-    std::uint32_t instrument = 0;
-    if (is_number(mapped, instrument))
-      metadata.symbols.emplace(instrument, asked);
-    else if (is_number(asked, instrument))
-      metadata.symbols.emplace(instrument, mapped);
+    if (is_number(mapped, mapping.instrument))
+      mapping.symbol = asked;
+    else if (is_number(asked, mapping.instrument))
+      mapping.symbol = mapped;
+    else
+      continue;
+    metadata.symbols.emplace(mapping.instrument, mapping.symbol);
+    metadata.mappings.push_back(std::move(mapping));
   }
 }
 

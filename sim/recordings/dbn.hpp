@@ -70,6 +70,14 @@ std::string mapped_symbol(std::span<const std::byte> record, std::uint8_t versio
 // "mbp-10" for 2; "?" for a number that is no schema.
 const char* schema_name(std::uint16_t schema) noexcept;
 
+// What an instrument is called on the days from `from` up to, and without, `to`: 20261231 each
+// (MappingInterval).
+struct Mapping {
+  std::uint32_t from = 0, to = 0;
+  std::uint32_t instrument = 0;
+  std::string symbol;
+};
+
 struct Metadata {
   std::uint8_t version = 3;
   std::string dataset{};
@@ -77,6 +85,7 @@ struct Metadata {
   std::uint64_t start_ns = 0, end_ns = 0;
   bool send_times = false;                         // ts_out: eight bytes behind every record
   std::map<std::uint32_t, std::string> symbols{};  // by instrument; of several days the first one's
+  std::vector<Mapping> mappings{};                 // of each day
 };
 
 // The length that the prelude tells; kPreludeBytes or more. 0: these bytes begin no DBN of a

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <unordered_set>
 
 namespace tickpath::itch {
 namespace {
@@ -108,12 +109,14 @@ void DbnCsvReader::read_header() {
   }
 }
 
-// Everything that is named anywhere; damage is told when it is met again.
+// Everything that is named anywhere, as it is named first; damage is told when it is met again.
 void DbnCsvReader::read_symbols() {
   std::string_view line;
+  std::unordered_set<std::uint32_t> named;
   while (lines_.next(line) && split(line)) {
     std::uint32_t instrument = 0;
-    if (detail::parse_integer(field(kInstrument), instrument) && !field(kSymbol).empty())
+    if (detail::parse_integer(field(kInstrument), instrument) && !field(kSymbol).empty() &&
+        named.insert(instrument).second)
       orders_.name(instrument, std::string(field(kSymbol)));
   }
   lines_.rewind();
@@ -158,6 +161,7 @@ bool DbnCsvReader::read_line() {
                        " fields separated by commas: " + detail::quoted(line));
   dbn::MboMessage record;
   if (const std::string wrong = parse(record); !wrong.empty()) return lines_.fail(wrong);
+  if (!field(kSymbol).empty()) orders_.name(record.instrument, std::string(field(kSymbol)));
   orders_.take(record);
   return true;
 }

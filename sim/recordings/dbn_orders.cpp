@@ -1,6 +1,7 @@
 #include "sim/recordings/dbn_orders.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 
 #include "sim/recordings/detail/nasdaq_listing.hpp"
@@ -49,25 +50,41 @@ Stock DbnOrders::stock_of(std::uint32_t instrument) {
   const auto named = symbols_.find(instrument);
   const std::string name = named == symbols_.end() ? "" : named->second;
   const bool fits = name.size() <= Stock{}.characters.size() && is_symbol(Stock(name));
-  if (fits && used_.insert(name).second) return Stock(name);
-  const std::string number = number_of(instrument);
-  used_.insert(number);
-  if (!name.empty()) names_.emplace_back(number, detail::printable(name));
-  return Stock(number);
+  const auto known = known_.find(name);
+  if (fits && (known == known_.end() || !known->second.instrument)) return Stock(name);
+  const std::pair stands_for(number_of(instrument), detail::printable(name));
+  if (!name.empty() && std::ranges::find(names_, stands_for) == names_.end())
+    names_.push_back(stands_for);
+  return Stock(stands_for.first);
 }
 
 // The instrument's place in the directory, a new one if need be; nullptr: there is no room.
 const DbnOrders::Listed* DbnOrders::list(std::uint32_t instrument) {
   if (const auto found = listed_.find(instrument); found != listed_.end()) return &found->second;
-  if (listed_.size() == kLocatesMax) {
-    ++counts_.beyond_locates;
-    return nullptr;
+  const Stock stock = stock_of(instrument);
+  const std::string symbol(stock.view());
+  auto known = known_.find(symbol);
+  if (known == known_.end()) {
+    if (known_.size() == kLocatesMax) {
+      ++counts_.beyond_locates;
+      return nullptr;
+    }
+    const auto locate = static_cast<std::uint16_t>(known_.size() + 1);
+    known = known_.emplace(symbol, Name{{locate, stock}, std::nullopt}).first;
+    emit(detail::nasdaq_listing({locate, 0, last_ns_ % kNsPerDay}, stock));
   }
-  const auto locate = static_cast<std::uint16_t>(listed_.size() + 1);
-  const Listed& listed =
-      listed_.emplace(instrument, Listed{locate, stock_of(instrument)}).first->second;
-  emit(detail::nasdaq_listing({locate, 0, last_ns_ % kNsPerDay}, listed.stock));
-  return &listed;
+  known->second.instrument = instrument;
+  return &listed_.emplace(instrument, known->second.listed).first->second;
+}
+
+// Its orders are taken out, and its symbol is free.
+void DbnOrders::unlist(std::uint32_t instrument) {
+  const auto listed = listed_.find(instrument);
+  if (listed == listed_.end()) return;
+  set_header(listed->second);
+  clear(instrument);
+  known_.at(std::string(listed->second.stock.view())).instrument.reset();
+  listed_.erase(listed);
 }
 
 void DbnOrders::list_all() {
@@ -76,15 +93,36 @@ void DbnOrders::list_all() {
 }
 
 void DbnOrders::name(std::uint32_t instrument, const std::string& symbol) {
-  const auto listed = listed_.find(instrument);
   const auto [named, is_new] = symbols_.try_emplace(instrument, symbol);
   if (!is_new && named->second == symbol) return;
-  if (listed != listed_.end()) {
+  if (listed_.contains(instrument)) {
+    if (is_new) {
+      ++counts_.named_late;
+      return;
+    }
     ++counts_.renamed;
-    return;
+    (void)finish();
+    unlist(instrument);
+    const auto known = known_.find(symbol);
+    if (known != known_.end() && known->second.instrument) unlist(*known->second.instrument);
   }
   named->second = symbol;
   if (midnight_ns_ != 0 && symbols_.size() <= kListedFirstMax) (void)list(instrument);
+}
+
+// Another day's names, where the metadata has them.
+void DbnOrders::begin_day(const dbn::MboMessage& record) {
+  const std::uint64_t time_ns =
+      record.receive_time_ns == dbn::kNoTime ? record.event_time_ns : record.receive_time_ns;
+  const std::uint64_t day = time_ns / kNsPerDay;
+  if (mappings_.empty() || time_ns == dbn::kNoTime || day == day_) return;
+  day_ = day;
+  const std::chrono::year_month_day date{
+      std::chrono::sys_days{std::chrono::days{static_cast<int>(day)}}};
+  const auto number = static_cast<std::uint32_t>(static_cast<int>(date.year()) * 10'000) +
+                      static_cast<unsigned>(date.month()) * 100 + static_cast<unsigned>(date.day());
+  for (const dbn::Mapping& mapping : mappings_)
+    if (mapping.from <= number && number < mapping.to) name(mapping.instrument, mapping.symbol);
 }
 
 // The time of what follows.
@@ -124,8 +162,9 @@ bool DbnOrders::accept(const dbn::MboMessage& record) {
     ++counts_.not_by_order;
     return false;
   }
-  const bool first = listed_.empty();
+  const bool first = known_.empty();
   advance(record);
+  begin_day(record);
   if (first) list_all();
   const Listed* const listed = list(record.instrument);
   if (listed == nullptr) return false;
@@ -366,7 +405,8 @@ std::string remarks_of(const DbnOrders& orders) {
   add(counts.snapshot_times, "told at the time of the snapshot that has them");
   add(counts.time_reversals, "earlier than the one before, told at its time");
   add(counts.unusable_times, "without a usable time, told at the one before");
-  add(counts.renamed, "names of instruments that have one already, left out");
+  add(counts.renamed, "instruments named anew, which begin without orders");
+  add(counts.named_late, "names of instruments behind their first record, left out");
   const auto& names = orders.names();
   for (std::size_t i = 0; i < names.size() && i < kNamesShown; ++i)
     text += (i == 0 ? "; " : ", ") + names[i].first + " is " + names[i].second;

@@ -21,6 +21,11 @@
 // whose name ITCH cannot say (more than eight characters, none, or another's) is listed as "#" and
 // its number in base 36; names() tells which.
 //
+// A name is that of its day: ids may be given anew each day, and what an instrument is called
+// changes with the metadata's days (UTC), a mapping in the stream, or a line of CSV. An instrument
+// that is named anew begins without orders; one whose name another is given has none until it is
+// named again. So no order is ever told under another symbol's name.
+//
 // Times are those of the events, to the nanosecond since the midnight (UTC) before the first
 // record, for as many days as there are; a message's own start anew at each midnight. An order of a
 // snapshot came days ago perhaps: it is told at the time of the snapshot.
@@ -31,7 +36,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <set>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -57,13 +62,16 @@ struct DbnCounts {
   std::uint64_t snapshot_times = 0;  // of events before the snapshot that tells them, or days off
   std::uint64_t time_reversals = 0;  // earlier than the record before: told at its time
   std::uint64_t unusable_times = 0;  // none, or more than a year ahead: likewise
-  std::uint64_t renamed = 0;         // instruments named anew once listed: they keep their name
+  std::uint64_t renamed = 0;         // instruments named anew once listed
+  std::uint64_t named_late = 0;      // once listed, without a name before: they keep their number
 };
 
 // Anything but the datapath; allocates. One thread.
 class DbnOrders {
  public:
-  explicit DbnOrders(std::map<std::uint32_t, std::string> symbols) : symbols_(std::move(symbols)) {}
+  explicit DbnOrders(std::map<std::uint32_t, std::string> symbols,
+                     std::vector<dbn::Mapping> mappings = {})
+      : symbols_(std::move(symbols)), mappings_(std::move(mappings)) {}
 
   // The messages that the record stands for are behind those that next() has not taken.
   void take(const dbn::MboMessage& record);
@@ -112,6 +120,8 @@ class DbnOrders {
   void advance(const dbn::MboMessage& record);
   const Listed* list(std::uint32_t instrument);
   void list_all();
+  void begin_day(const dbn::MboMessage& record);
+  void unlist(std::uint32_t instrument);
   Stock stock_of(std::uint32_t instrument);
   bool price_of(const dbn::MboMessage& record, std::uint32_t& price);
   void add(const dbn::MboMessage& record);
@@ -131,8 +141,15 @@ class DbnOrders {
   }
 
   std::map<std::uint32_t, std::string> symbols_;
+  std::vector<dbn::Mapping> mappings_;
+  std::uint64_t day_ = 0;  // of mappings_, since the Unix epoch
   std::unordered_map<std::uint32_t, Listed> listed_;
-  std::set<std::string> used_;
+  // What was ever listed, by symbol, and the instrument that has it now, if any.
+  struct Name {
+    Listed listed;
+    std::optional<std::uint32_t> instrument;
+  };
+  std::map<std::string, Name> known_;
   std::vector<std::pair<std::string, std::string>> names_;
   Orders orders_;
   // Under way, by instrument: what they have shown.

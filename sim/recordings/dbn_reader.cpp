@@ -15,7 +15,7 @@ constexpr std::size_t kReadBytes = 256 * 1024;
 DbnReader::DbnReader(std::unique_ptr<files::ByteSource> source)
     : source_(std::move(source)), buffer_(kReadBytes) {
   read_metadata();
-  orders_ = std::make_unique<DbnOrders>(metadata_.symbols);
+  orders_ = std::make_unique<DbnOrders>(metadata_.symbols, metadata_.mappings);
 }
 
 // Makes `wanted` bytes available at at_, if the file has them; how many there are. The buffer grows

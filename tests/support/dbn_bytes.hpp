@@ -43,13 +43,16 @@ inline std::vector<std::byte> encode_metadata(const itch::dbn::Metadata& metadat
   put(bytes, static_cast<std::uint32_t>(metadata.symbols.size()));
   for (const auto& [id, symbol] : metadata.symbols) put_text(bytes, symbol, symbol_bytes);
   put(bytes, std::uint64_t{0});  // none in part, none not found
-  put(bytes, static_cast<std::uint32_t>(metadata.symbols.size()));
-  for (const auto& [id, symbol] : metadata.symbols) {
-    put_text(bytes, symbol, symbol_bytes);
+  std::vector<Mapping> mappings = metadata.mappings;
+  for (const auto& [id, symbol] : metadata.symbols)
+    mappings.push_back({2000'01'01, 2100'01'01, id, symbol});
+  put(bytes, static_cast<std::uint32_t>(mappings.size()));
+  for (const Mapping& mapping : mappings) {
+    put_text(bytes, mapping.symbol, symbol_bytes);
     put(bytes, std::uint32_t{1});
-    put(bytes, std::uint32_t{2000'01'01});
-    put(bytes, std::uint32_t{2100'01'01});
-    put_text(bytes, std::to_string(id), symbol_bytes);
+    put(bytes, mapping.from);
+    put(bytes, mapping.to);
+    put_text(bytes, std::to_string(mapping.instrument), symbol_bytes);
   }
   if (metadata.version == 3) bytes.resize((bytes.size() + 7) / 8 * 8);  // records are aligned
   const auto length = static_cast<std::uint32_t>(bytes.size() - kPreludeBytes);

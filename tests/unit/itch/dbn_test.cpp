@@ -338,11 +338,68 @@ TEST(Dbn, SymbolMappingsInTheStreamNameTheirInstruments) {
     append_order(2, 8);
     DbnReader reader(test_support::open_memory(file, "live.dbn"));
     EXPECT_THAT(texts(reader), ElementsAre("R ESZ4", "A B 1 5@1000000", "R NQZ4", "R #9", "R #A",
-                                           "A B 2 5@1000000"));
+                                           "D 1", "R ESH5", "A B 2 5@1000000"));
     EXPECT_EQ(reader.counts().renamed, 1u);
     EXPECT_THAT(reader.names(), ElementsAre(std::pair("#9", "bad?"), std::pair("#A", "ESZ4")));
     EXPECT_THAT(reader.remarks(), HasSubstr("5 symbol mappings in the stream"));
   }
+}
+
+// Symbols with the prices of their orders.
+struct PricesBySymbol {
+  std::vector<std::pair<std::string, std::uint32_t>> adds;
+  int deletes = 0;
+  void operator()(const AddOrder& m) { adds.emplace_back(m.stock.view(), m.price / 10'000); }
+  void operator()(const OrderDelete&) { ++deletes; }
+  void operator()(const auto&) {}
+};
+
+// On the second day each instrument has the other one's name.
+std::vector<MboMessage> swapped_days() {
+  std::vector<MboMessage> messages{mbo('A', 'B', 1, 10, 5, 100), mbo('A', 'B', 2, 20, 5, 101),
+                                   mbo('A', 'B', 3, 20, 5, 100), mbo('A', 'B', 4, 10, 5, 101)};
+  for (MboMessage& message : std::span(messages).subspan(2)) {
+    message.event_time_ns += 86'400'000'000'000;
+    message.receive_time_ns += 86'400'000'000'000;
+  }
+  return messages;
+}
+
+TEST(Dbn, ANameIsThatOfItsDay) {
+  Bytes file = test_support::encode_metadata({.dataset = "XNAS.ITCH",
+                                              .mappings = {{2024'10'04, 2024'10'05, 100, "AAA"},
+                                                           {2024'10'05, 2024'10'06, 101, "AAA"},
+                                                           {2024'10'04, 2024'10'05, 101, "BBB"},
+                                                           {2024'10'05, 2024'10'06, 100, "BBB"}}});
+  for (const MboMessage& message : swapped_days()) {
+    file.resize(file.size() + dbn::kMboBytes);
+    test_support::store_mbo(message, &file[file.size() - dbn::kMboBytes]);
+  }
+  DbnReader reader(test_support::open_memory(file, "days.dbn"));
+  PricesBySymbol told;
+  for (const Bytes& message : test::collect(reader).messages)
+    EXPECT_EQ(decode(message, told), DecodeStatus::kOk);
+  EXPECT_THAT(told.adds, ElementsAre(std::pair("AAA", 10u), std::pair("BBB", 20u),
+                                     std::pair("BBB", 20u), std::pair("AAA", 10u)));
+  EXPECT_EQ(told.deletes, 2) << "what rested on the day before";
+  EXPECT_TRUE(reader.names().empty());
+}
+
+// As lines of CSV name them, one after the other.
+TEST(Dbn, WhoIsGivenANameTakesItFromAnother) {
+  DbnOrders orders({});
+  PricesBySymbol told;
+  const char* const names[] = {"AAA", "BBB", "BBB", "AAA"};
+  const std::vector<MboMessage> messages = swapped_days();
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    orders.name(messages[i].instrument, names[i]);
+    orders.take(messages[i]);
+  }
+  for (RecordedMessage message; orders.next(message);)
+    EXPECT_EQ(decode(message.bytes, told), DecodeStatus::kOk);
+  EXPECT_THAT(told.adds, ElementsAre(std::pair("AAA", 10u), std::pair("BBB", 20u),
+                                     std::pair("BBB", 20u), std::pair("AAA", 10u)));
+  EXPECT_EQ(told.deletes, 2);
 }
 
 TEST(Dbn, PlaysUpToTheDamageAndSaysWhereItIs) {
