@@ -21,8 +21,8 @@
 namespace tickpath::mdh {
 namespace {
 
-// Of the places of subscribers, those that strategies cannot take: a gateway, its standby and
-// their risks hear the market, too.
+// Strategies cannot take these places of subscribers: a gateway, its standby and their risks hear
+// the market, too.
 constexpr std::size_t kKeptPlaces = 4;
 constexpr std::size_t kStrategiesMax = link::kSubscribersMax - kKeptPlaces;
 

@@ -109,7 +109,7 @@ void DbnCsvReader::read_header() {
   }
 }
 
-// Everything that is named anywhere, as it is named first; damage is told when it is met again.
+// The first name of every instrument. Damage is told when the line is read again.
 void DbnCsvReader::read_symbols() {
   std::string_view line;
   std::unordered_set<std::uint32_t> named;

@@ -9,11 +9,13 @@
 //                               told by their fills
 //   R clear                     D for every order of the instrument
 //
-// A snapshot (R and the orders that rest, flagged kSnapshot) tells what is there. It is told once
-// it is whole, at the first record that is not flagged: D for orders that are gone, X for those
-// that are smaller, and A for those that are new, larger, or elsewhere. An order that was there
-// before, with the same id, side and price and no more shares, keeps its reference and so its place
-// in the queue, before or behind orders of sim's participants.
+// A snapshot is R and then the orders that rest, all flagged kSnapshot. It is told when a record
+// without the flag, or the end, shows that it is whole:
+//   D   an order that is gone
+//   X   one that has fewer shares
+//   A   one that is new, has more shares, or another side or price
+// Any other order keeps its reference, and so its place in the queue among the orders of sim's
+// participants.
 //
 // References are given anew, from 1: order ids need not be unique over instruments. Instruments
 // that are named before the first record (by the metadata or a mapping) are listed (R) before it,
@@ -21,10 +23,10 @@
 // whose name ITCH cannot say (more than eight characters, none, or another's) is listed as "#" and
 // its number in base 36; names() tells which.
 //
-// A name is that of its day: ids may be given anew each day, and what an instrument is called
-// changes with the metadata's days (UTC), a mapping in the stream, or a line of CSV. An instrument
-// that is named anew begins without orders; one whose name another is given has none until it is
-// named again. So no order is ever told under another symbol's name.
+// Ids may be given anew each day, so a name is that of its day. It comes from the metadata (days
+// are UTC), from a mapping in the stream, or from a line of CSV. An instrument that is named anew
+// begins without orders. An instrument whose name goes to another one has no name until it gets the
+// next.
 //
 // Times are those of the events, to the nanosecond since the midnight (UTC) before the first
 // record, for as many days as there are; a message's own start anew at each midnight. An order of a
@@ -75,7 +77,7 @@ class DbnOrders {
 
   // The messages that the record stands for are behind those that next() has not taken.
   void take(const dbn::MboMessage& record);
-  // There are no more records: tells a snapshot that was under way. False: there was none.
+  // At the end of the records: tells the snapshot that is under way. False: none is.
   bool finish();
   // False: there is none. Valid until the next call.
   bool next(RecordedMessage& message);

@@ -21,10 +21,10 @@
 //
 // With the orderbook file ("..._orderbook_50.csv" beside "..._message_50.csv"; one row an event),
 // each row is the truth: after every event each displayed level is right, and none is better. A
-// level that leaves the window stays as it was, so that whoever queues in it, a participant of sim
-// too, has the same orders ahead when it is back; then what the row has more is one unnamed order,
-// and what it has less went from the end of the queue. An unnamed order (its reference number has
-// the highest bit set) stands for shares whose orders are not known; events on such orders take
+// level that leaves the window stays as it was: whoever queues in it, a participant of sim too, has
+// the same orders ahead when it is back. Shares that its row then has more are one unnamed order.
+// Shares that it has fewer went from the end of the queue. An unnamed order (its reference number
+// has the highest bit set) stands for shares whose orders are not known; events on such orders take
 // from it. See lobster_window.cpp.
 //
 // Without it, an order whose submission is not in the file is added just before the first

@@ -91,7 +91,7 @@ constexpr Setting kLight[] = {
     {"strategy", "trace", "capacity", "524288"},
     {"oeg", "orders", "executions_max", "32768"},
     {"oeg", "journal", "records", "65536"},
-    // Whoever polls takes half of two processors from the tests beside it.
+    // A program that polls takes half of two processors from the tests beside it.
     {"sim", "datapath", "wait", "\"park\""},
     {"mdh", "datapath", "wait", "\"park\""},
     {"strategy", "datapath", "wait", "\"park\""},

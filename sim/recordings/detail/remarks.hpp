@@ -26,7 +26,7 @@ struct Remarks {
   }
 };
 
-// Of a capture: what looks like loss on the feed, and is not.
+// What a capture lost itself: in the sequence numbers it looks like loss on the feed.
 inline void add_losses_of_capture(const Remarks& add, std::uint64_t cut, std::uint64_t fragments) {
   add(cut, "packets were captured short of their length");
   add(fragments, "IP fragments were not put together");

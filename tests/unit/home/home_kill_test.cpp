@@ -211,7 +211,7 @@ class Processes {
     });
   }
   const Child& operator[](std::size_t which) const { return *all_[which]; }
-  // Of each: whether it lives, and what it did last.
+  // A line each: whether the process lives, and what it did last.
   std::string states() const {
     std::string text;
     for (std::size_t i = 0; i < kCount; ++i) {

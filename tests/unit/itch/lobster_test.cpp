@@ -248,7 +248,7 @@ std::vector<OrderMessage> order_messages(const Converted& converted) {
 
 constexpr std::uint64_t kUnnamed = detail::kUnnamedId;
 
-// Whoever came behind order 10 is behind it still.
+// An order that came behind order 10 is behind it still.
 TEST(LobsterOrderbook, AnOrderKeepsItsPlaceWhileItsLevelIsOutOfTheWindow) {
   const Converted converted = convert(
       "34200,1,10,100,500,1\n"
@@ -270,7 +270,7 @@ TEST(LobsterOrderbook, ALevelThatIsBackIsWhatItsRowSays) {
       "34203,3,13,60,510,1\n";
   const std::string rows =
       "9999999999,0,500,100\n9999999999,0,500,150\n9999999999,0,510,60\n9999999999,0,500,";
-  // Of the last one 20 are gone; 30 more came behind it; 500 has ended.
+  // In turn: order 12 lost 20 shares, 30 more came behind it, the level has ended.
   const std::vector<OrderMessage> before{{'A', 10, 100}, {'A', 12, 50}, {'A', 13, 60}};
   const auto after = [&](const std::string& shares) {
     std::vector<OrderMessage> all = order_messages(convert(events, rows + shares));
