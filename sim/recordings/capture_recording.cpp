@@ -177,6 +177,10 @@ ReadStatus CaptureRecording::next(RecordedMessage& message) {
         continue;
       }
       expected_ = cursor_sequence_;
+      if (bytes.empty()) {
+        ++counts_.empty_messages;
+        continue;
+      }
       ++counts_.messages;
       message.bytes = bytes;
       // Packets of two channels may come in another order than their messages: never backwards.
@@ -205,6 +209,7 @@ std::string CaptureRecording::remarks() const {
   add(counts_.repeated, "messages came twice");
   add(counts_.missing, "messages are missing");
   add(counts_.gaps, "gaps");
+  add(counts_.empty_messages, "messages have no bytes, and were left out");
   add(counts_.damaged_packets, "packets are damaged");
   add(counts_.other_sessions, "packets of other sessions were left out");
   add(counts_.other_datagrams, "datagrams are not MoldUDP64");

@@ -31,6 +31,7 @@ struct CaptureRecordingCounts {
   std::uint64_t repeated = 0;         // messages that had come before: the other channel's
   std::uint64_t gaps = 0;             // holes in the sequence
   std::uint64_t missing = 0;          // messages in them
+  std::uint64_t empty_messages = 0;   // blocks of length 0: passed over
   std::uint64_t damaged_packets = 0;  // blocks that disagree with the packet's length
   std::uint64_t other_sessions = 0;   // datagrams of sessions that were left out
   std::uint64_t other_datagrams = 0;  // not MoldUDP64

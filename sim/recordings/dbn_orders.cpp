@@ -289,10 +289,12 @@ void DbnOrders::modify(const dbn::MboMessage& record) {
 
 void DbnOrders::fill(const dbn::MboMessage& record) {
   const auto found = find(record);
-  if (found == orders_.end() || found->second.shares == 0 || record.size == 0) {
+  if (found == orders_.end() || found->second.shares == 0) {
+    // It rests out of sight, or since before the recording. The trade took place all the same.
     ++counts_.unknown_orders;
-    return;
+    return print(record);
   }
+  if (record.size == 0) return;
   Order& order = found->second;
   const std::uint32_t shares = std::min(record.size, order.shares);
   std::uint32_t price = 0;
@@ -315,8 +317,13 @@ void DbnOrders::fill(const dbn::MboMessage& record) {
 }
 
 void DbnOrders::trade(const dbn::MboMessage& record) {
+  if (record.side == 'N') print(record);
+}
+
+// Of what was not displayed.
+void DbnOrders::print(const dbn::MboMessage& record) {
   std::uint32_t price = 0;
-  if (record.side != 'N' || record.size == 0 || !price_of(record, price)) return;
+  if (record.size == 0 || !price_of(record, price)) return;
   emit(NonCrossTrade{.header = header_,
                      .buy_sell_indicator = 'B',
                      .shares = record.size,

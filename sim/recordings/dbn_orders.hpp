@@ -3,8 +3,9 @@
 //   A add                       A
 //   C cancel                    X, or D for the whole order; nothing for shares that a fill took
 //   M modify                    X when only the size falls, else U; an order that nobody knows: A
-//   F fill of a resting order   E, or C at another price than the order's. Databento's books change
-//                               with the cancel or modify that follows it, ITCH's with the fill
+//   F fill of a resting order   E, or C at another price than the order's; P of an order that
+//                               nobody knows. Databento's books change with the cancel or modify
+//                               that follows it, ITCH's with the fill
 //   T trade                     P when it has no side (nothing displayed was met); the others are
 //                               told by their fills
 //   R clear                     D for every order of the instrument
@@ -53,7 +54,7 @@ namespace tickpath::itch {
 
 struct DbnCounts {
   std::uint64_t records = 0;           // market by order, taken
-  std::uint64_t unknown_orders = 0;    // canceled or filled, never added
+  std::uint64_t unknown_orders = 0;    // canceled or filled, never added (or filled whole before)
   std::uint64_t repeated_orders = 0;   // added a second time: the first one was dropped
   std::uint64_t rounded_prices = 0;    // not a multiple of 1/10,000
   std::uint64_t unusable_prices = 0;   // ITCH cannot say them: left out
@@ -131,6 +132,7 @@ class DbnOrders {
   void modify(const dbn::MboMessage& record);
   void fill(const dbn::MboMessage& record);
   void trade(const dbn::MboMessage& record);
+  void print(const dbn::MboMessage& record);
   void clear(std::uint32_t instrument);
   bool take_snapshot(const dbn::MboMessage& record);
   void settle(std::uint32_t instrument, const std::vector<dbn::MboMessage>& shown);

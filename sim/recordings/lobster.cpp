@@ -280,12 +280,13 @@ void LobsterReader::trade(const LobsterEvent& event) {
                        .price = price,
                        .match_number = ++match_number_});
   } else {
+    const char scheduled = now_ns_ < kNoonNs ? 'O' : 'C';
     emit(CrossTrade{.header = header(),
                     .shares = event.size,
                     .stock = stock_,
                     .cross_price = price,
                     .match_number = ++match_number_,
-                    .cross_type = now_ns_ < kNoonNs ? 'O' : 'C'});
+                    .cross_type = trading_ ? scheduled : 'H'});
   }
 }
 

@@ -10,7 +10,7 @@
 //   3 deletion                          D
 //   4 execution of a visible order      E
 //   5 execution of a hidden order       P   with the resting order's side, reference number 0
-//   6 cross trade (in newer files)      Q   O before noon, C after it
+//   6 cross trade (in newer files)      Q   H in a halt, else O before noon and C after it
 //   7 trading halt: price -1, 0, 1      H   halted, quotation only, trading
 //
 // A day starts with S 'O', R, H 'T', Y, S 'S', S 'Q' at the time of the first event, and ends with
@@ -24,7 +24,7 @@
 // level that leaves the window stays as it was: whoever queues in it, a participant of sim too, has
 // the same orders ahead when it is back. Shares that its row then has more are one unnamed order.
 // Shares that it has fewer went from the end of the queue. An unnamed order (its reference number
-// has the highest bit set) stands for shares whose orders are not known; events on such orders take
+// is 2^62 or above) stands for shares whose orders are not known; events on such orders take
 // from it. See lobster_window.cpp.
 //
 // Without it, an order whose submission is not in the file is added just before the first

@@ -171,6 +171,14 @@ TEST(CaptureRecordings, SayWhichProtocolOfIexAnotherCaptureHas) {
   EXPECT_THAT(error_of(5), HasSubstr("of message protocol 0x8005: DEEP 1.0 (0x8004) can be"));
 }
 
+TEST(CaptureRecordings, PassOverMessagesWithoutBytes) {
+  const Bytes packet = test::mold_packet(1, {message(1), {}, message(3)});
+  auto reader = opened(test::pcap_file({test::udp_frame(kStartNs, packet)}));
+  expect_numbers(test::collect(*reader), {1, 3});
+  EXPECT_EQ(reader->counts().empty_messages, 1u);
+  EXPECT_EQ(reader->counts().missing, 0u);
+}
+
 // Captured with a snap length below some packets: this looks like loss on the feed, and is none.
 TEST(CaptureRecordings, TellOfPacketsThatTheCaptureCutShort) {
   std::vector<Frame> frames = feed(4);

@@ -45,6 +45,14 @@ TEST(DbnOrders, AFillExecutesAndTheCancelBehindItTakesNothingTwice) {
                   "A B 2 1@980000"));
 }
 
+// The hidden part of an order, and one that rested before the recording began.
+TEST(DbnOrders, AFillOfAnOrderThatIsNotInTheBookIsATradeAllTheSame) {
+  EXPECT_THAT(converted({mbo('A', 'A', 900, 100.02, 50), mbo('T', 'B', 0, 100.01, 10),
+                         mbo('F', 'A', 901, 100.01, 10), mbo('F', 'A', 900, 100.02, 50),
+                         mbo('F', 'A', 900, 100.02, 7)}),
+              ElementsAre("A S 1 50@1000200", "P 10@1000100", "E 1 50", "P 7@1000200"));
+}
+
 TEST(DbnOrders, AModifyBehindAFillSaysWhatRests) {
   EXPECT_THAT(converted({mbo('A', 'A', 900, 100, 50), mbo('F', 'A', 900, 100, 20),
                          mbo('M', 'A', 900, 100, 30), mbo('C', 'A', 900, 100, 30)}),

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "sim/matching/feed_sink.hpp"
 #include "tests/support/memory_source.hpp"
 #include "tests/support/thrown.hpp"
 #include "tests/unit/itch/test_support.hpp"
@@ -110,6 +111,18 @@ TEST(Lobster, TurnsEachEventIntoItsItchMessage) {
                                                 .cross_price = 5853500,
                                                 .match_number = 3,
                                                 .cross_type = 'O'}));
+}
+
+// At 13:05: no closing cross, which would end the orders that wait for it.
+TEST(Lobster, ACrossInAHaltIsThatOfTheHalt) {
+  const auto events = events_of(
+      "46800,7,0,0,-1,1\n"
+      "47100,6,-1,500,5853500,1\n"
+      "47101,7,0,0,1,1\n"
+      "57600,6,-1,700,5853600,1\n");
+  ASSERT_EQ(events.size(), 4U);
+  EXPECT_EQ(decode_as<CrossTrade>(events[1].data()).cross_type, 'H');
+  EXPECT_EQ(decode_as<CrossTrade>(events[3].data()).cross_type, 'C');
 }
 
 TEST(Lobster, ReadsTimesExactly) {
@@ -247,6 +260,7 @@ std::vector<OrderMessage> order_messages(const Converted& converted) {
 }
 
 constexpr std::uint64_t kUnnamed = detail::kUnnamedId;
+static_assert((kUnnamed & sim::kOwnNumbers) == 0, "sim drops what has a number of its own");
 
 // An order that came behind order 10 is behind it still.
 TEST(LobsterOrderbook, AnOrderKeepsItsPlaceWhileItsLevelIsOutOfTheWindow) {
