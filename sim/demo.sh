@@ -54,7 +54,7 @@ if [ -z "$recording" ]; then
   # 25 seconds of a market of 100 symbols: long enough for a thousand orders, short enough to wait.
   messages=300000 symbols=100 seconds=25 seed=1
   recording=$root/build/demo-$messages-$symbols-$seconds-$seed.itch50
-  orders_min=1000
+  orders_min=500
   if [ ! -s "$recording" ] || [ "$tickpath" -nt "$recording" ]; then
     say "generating a recording"
     quietly build/logs/demo-generate.log "$tickpath" generate "$recording.part" \
