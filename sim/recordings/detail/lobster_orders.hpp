@@ -34,8 +34,8 @@ struct LobsterPlace {
 };
 using LobsterQueue = std::vector<LobsterOrder>;  // the order that came first is first
 
-// Ids that LOBSTER does not give: of shares in its orderbook file whose orders it does not name. From
-// 2^63 on are sim's own numbers (feed_sink.hpp), which no recording may have.
+// Ids that LOBSTER does not give: of shares in its orderbook file whose orders it does not name.
+// From 2^63 on are sim's own numbers (feed_sink.hpp), which no recording may have.
 inline constexpr std::uint64_t kUnnamedId = std::uint64_t{1} << 62;
 constexpr bool is_unnamed(std::uint64_t id) noexcept { return (id & kUnnamedId) != 0; }
 
