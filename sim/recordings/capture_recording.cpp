@@ -1,8 +1,8 @@
 #include "sim/recordings/capture_recording.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
+#include "common/base/format.hpp"
 #include "common/iex/iex_tp.hpp"
 #include "common/itch/codec.hpp"
 #include "sim/recordings/detail/remarks.hpp"
@@ -32,13 +32,12 @@ bool is_mold(std::span<const std::byte> payload) noexcept {
          (cursor.header().messages() != 0 || payload.size() == mold::kHeaderBytes);
 }
 
-// Version 1, and a message protocol, which IEX numbers from 0x8000 on (IEX-TP 1.25, "Outbound
-// Segment"). 0: it is none.
+// The message protocol of a segment; IEX numbers them from 0x8000 on (IEX-TP 1.25, "Outbound
+// Segment"). 0: it is none of IEX's.
 std::uint16_t iex_protocol_of(std::span<const std::byte> payload) noexcept {
-  constexpr std::size_t kHeaderOfIexTp = 40;
-  const bool iex = payload.size() >= kHeaderOfIexTp && payload[0] == std::byte{1} &&
-                   payload[1] == std::byte{0} && payload[3] == std::byte{0x80};
-  return iex ? static_cast<std::uint16_t>(0x8000 | std::to_integer<unsigned>(payload[2])) : 0;
+  const std::uint16_t protocol = iex::SegmentCursor(payload).header().protocol;
+  const bool reserved_is_zero = payload.size() > 1 && payload[1] == std::byte{0};
+  return reserved_is_zero && protocol >> 8 == 0x80 ? protocol : std::uint16_t{0};
 }
 
 // What to do with a capture of IEX's, which is none of MoldUDP64.
@@ -47,10 +46,10 @@ std::string advice_on_iex(std::uint16_t protocol) {
   if (protocol == iex::kDeep10 || protocol == iex::kTops16)
     return ", of IEX's: sim and mdh play it with feed.protocol = \"iex_deep10\", tickpath convert "
            "makes ITCH of it";
-  char number[8];
-  std::snprintf(number, sizeof(number), "0x%04x", static_cast<unsigned>(protocol));
-  return std::string(", of IEX's, of message protocol ") + number +
-         ": DEEP 1.0 (0x8004) can be played, and made into ITCH by tickpath convert";
+  return formatted(
+      ", of IEX's, of message protocol 0x%04x: DEEP 1.0 (0x8004) can be played, and made into ITCH "
+      "by tickpath convert",
+      static_cast<unsigned>(protocol));
 }
 
 }  // namespace
@@ -109,16 +108,13 @@ bool CaptureRecording::take(const files::Datagram& datagram) {
       return false;
     }
     session_ = cursor.header().session;
-    expected_ = cursor.header().sequence_number;
+    const std::uint64_t begin = cursor.header().sequence_number;
+    const auto announced = announced_first_.find(std::string(cursor.header().session.view()));
+    expected_ = announced == announced_first_.end() ? begin : std::min(begin, announced->second);
+    miss_before(begin);
     first_captured_ns_ = datagram.time_ns;
     first_due_ns_ = first.size() >= kHeaderBytes ? timestamp_ns(first.data()) : 0;
     started_ = true;
-    const auto announced = announced_first_.find(std::string(session_.view()));
-    if (announced != announced_first_.end()) {
-      const std::uint64_t begin = expected_;
-      expected_ = std::min(expected_, announced->second);
-      miss_before(begin);
-    }
   } else if (!ours) {
     ++counts_.other_sessions;
     return false;

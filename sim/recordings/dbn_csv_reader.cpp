@@ -170,7 +170,7 @@ ReadStatus DbnCsvReader::next(RecordedMessage& message) {
   while (!orders_.next(message)) {
     if (!ended_ && read_line()) continue;
     ended_ = true;
-    if (orders_.finish()) continue;
+    if (orders_.tell_snapshots()) continue;
     damage_ = lines_.error();
     return damage_.empty() ? ReadStatus::kEnd : ReadStatus::kDamaged;
   }

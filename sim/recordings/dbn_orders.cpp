@@ -45,23 +45,24 @@ bool DbnOrders::next(RecordedMessage& message) {
   return true;
 }
 
-// ITCH has eight characters.
-Stock DbnOrders::stock_of(std::uint32_t instrument) {
+std::string DbnOrders::name_of(std::uint32_t instrument) const {
   const auto named = symbols_.find(instrument);
-  const std::string name = named == symbols_.end() ? "" : named->second;
+  return named == symbols_.end() ? "" : named->second;
+}
+
+// ITCH has eight characters.
+Stock DbnOrders::stock_for(std::uint32_t instrument, const std::string& name) const {
   const bool fits = name.size() <= Stock{}.characters.size() && is_symbol(Stock(name));
   const auto known = known_.find(name);
-  if (fits && (known == known_.end() || !known->second.instrument)) return Stock(name);
-  const std::pair stands_for(number_of(instrument), detail::printable(name));
-  if (!name.empty() && std::ranges::find(names_, stands_for) == names_.end())
-    names_.push_back(stands_for);
-  return Stock(stands_for.first);
+  const bool free = known == known_.end() || !known->second.instrument;
+  return Stock(fits && free ? name : number_of(instrument));
 }
 
 // The instrument's place in the directory, a new one if need be; nullptr: there is no room.
-const DbnOrders::Listed* DbnOrders::list(std::uint32_t instrument) {
+DbnOrders::Instrument* DbnOrders::list(std::uint32_t instrument) {
   if (const auto found = listed_.find(instrument); found != listed_.end()) return &found->second;
-  const Stock stock = stock_of(instrument);
+  const std::string name = name_of(instrument);
+  const Stock stock = stock_for(instrument, name);
   const std::string symbol(stock.view());
   auto known = known_.find(symbol);
   if (known == known_.end()) {
@@ -70,20 +71,25 @@ const DbnOrders::Listed* DbnOrders::list(std::uint32_t instrument) {
       return nullptr;
     }
     const auto locate = static_cast<std::uint16_t>(known_.size() + 1);
-    known = known_.emplace(symbol, Name{{locate, stock}, std::nullopt}).first;
+    known = known_.emplace(symbol, Name{{locate, stock}, std::nullopt, {}}).first;
     emit(detail::nasdaq_listing({locate, 0, last_ns_ % kNsPerDay}, stock));
   }
   known->second.instrument = instrument;
-  return &listed_.emplace(instrument, known->second.listed).first->second;
+  if (!name.empty() && name != symbol) {
+    const std::string shown = detail::printable(name);
+    if (known->second.stood_for.insert(shown).second) names_.emplace_back(symbol, shown);
+  }
+  return &listed_.emplace(instrument, Instrument{known->second.listed, {}}).first->second;
 }
 
 // Its orders are taken out, and its symbol is free.
 void DbnOrders::unlist(std::uint32_t instrument) {
   const auto listed = listed_.find(instrument);
   if (listed == listed_.end()) return;
-  set_header(listed->second);
-  clear(instrument);
-  known_.at(std::string(listed->second.stock.view())).instrument.reset();
+  turn_to(listed->second);
+  clear();
+  orders_ = nullptr;
+  known_.at(std::string(stock_.view())).instrument.reset();
   listed_.erase(listed);
 }
 
@@ -101,7 +107,7 @@ void DbnOrders::name(std::uint32_t instrument, const std::string& symbol) {
       return;
     }
     ++counts_.renamed;
-    (void)finish();
+    (void)tell_snapshots();
     unlist(instrument);
     const auto known = known_.find(symbol);
     if (known != known_.end() && known->second.instrument) unlist(*known->second.instrument);
@@ -166,15 +172,17 @@ bool DbnOrders::accept(const dbn::MboMessage& record) {
   advance(record);
   begin_day(record);
   if (first) list_all();
-  const Listed* const listed = list(record.instrument);
-  if (listed == nullptr) return false;
-  set_header(*listed);
+  Instrument* const instrument = list(record.instrument);
+  if (instrument == nullptr) return false;
+  turn_to(*instrument);
   return true;
 }
 
-void DbnOrders::set_header(const Listed& listed) {
-  stock_ = listed.stock;
-  header_ = {listed.locate, 0, last_ns_ % kNsPerDay};
+// What follows is of this instrument.
+void DbnOrders::turn_to(Instrument& instrument) {
+  stock_ = instrument.listed.stock;
+  header_ = {instrument.listed.locate, 0, last_ns_ % kNsPerDay};
+  orders_ = &instrument.orders;
 }
 
 bool DbnOrders::price_of(const dbn::MboMessage& record, std::uint32_t& price) {
@@ -190,7 +198,7 @@ bool DbnOrders::price_of(const dbn::MboMessage& record, std::uint32_t& price) {
 }
 
 void DbnOrders::take(const dbn::MboMessage& record) {
-  if ((record.flags & dbn::kSnapshot) == 0) (void)finish();
+  if ((record.flags & dbn::kSnapshot) == 0) (void)tell_snapshots();
   if (!accept(record)) return;
   ++counts_.records;
   if (take_snapshot(record)) return;
@@ -206,7 +214,7 @@ void DbnOrders::take(const dbn::MboMessage& record) {
     case 'T':
       return trade(record);
     case 'R':
-      return clear(record.instrument);
+      return clear();
     case 'N':
       return;
     default:
@@ -215,7 +223,7 @@ void DbnOrders::take(const dbn::MboMessage& record) {
 }
 
 void DbnOrders::add(const dbn::MboMessage& record) {
-  if (const auto before = find(record); before != orders_.end()) {
+  if (const auto before = orders_->find(record.order_id); before != orders_->end()) {
     ++counts_.repeated_orders;
     remove(before);
   }
@@ -223,7 +231,7 @@ void DbnOrders::add(const dbn::MboMessage& record) {
   if (!price_of(record, price) || record.size == 0 || record.side == 'N') return;
   const Side side = record.side == 'B' ? Side::kBuy : Side::kSell;
   const Order order{next_reference_++, side, price, record.size, 0};
-  orders_.emplace(Key{record.instrument, record.order_id}, order);
+  orders_->emplace(record.order_id, order);
   emit(AddOrder{.header = header_,
                 .order_reference_number = order.reference,
                 .buy_sell_indicator = indicator_of(side),
@@ -235,7 +243,7 @@ void DbnOrders::add(const dbn::MboMessage& record) {
 void DbnOrders::remove(Orders::iterator order) {
   if (order->second.shares != 0)
     emit(OrderDelete{.header = header_, .order_reference_number = order->second.reference});
-  orders_.erase(order);
+  orders_->erase(order);
 }
 
 // Shares leave the book by their owner's will.
@@ -248,8 +256,8 @@ void DbnOrders::reduce(Orders::iterator order, std::uint32_t shares) {
 }
 
 void DbnOrders::cancel(const dbn::MboMessage& record) {
-  const auto found = find(record);
-  if (found == orders_.end()) {
+  const auto found = orders_->find(record.order_id);
+  if (found == orders_->end()) {
     ++counts_.unknown_orders;
     return;
   }
@@ -259,12 +267,12 @@ void DbnOrders::cancel(const dbn::MboMessage& record) {
   if (record.size > told)
     reduce(found, record.size - told);
   else if (order.shares == 0)
-    orders_.erase(found);
+    orders_->erase(found);
 }
 
 void DbnOrders::modify(const dbn::MboMessage& record) {
-  const auto found = find(record);
-  if (found == orders_.end()) return add(record);  // as Databento's own books do
+  const auto found = orders_->find(record.order_id);
+  if (found == orders_->end()) return add(record);  // as Databento's own books do
   Order& order = found->second;
   order.filled = 0;
   std::uint32_t price = 0;
@@ -275,7 +283,7 @@ void DbnOrders::modify(const dbn::MboMessage& record) {
   }
   // A fill took all of it, and now it is said to be there: as good as new.
   if (order.shares == 0) {
-    orders_.erase(found);
+    orders_->erase(found);
     return add(record);
   }
   const std::uint64_t before = order.reference;
@@ -288,13 +296,12 @@ void DbnOrders::modify(const dbn::MboMessage& record) {
 }
 
 void DbnOrders::fill(const dbn::MboMessage& record) {
-  const auto found = find(record);
-  if (found == orders_.end() || found->second.shares == 0) {
-    // It rests out of sight, or since before the recording. The trade took place all the same.
+  const auto found = orders_->find(record.order_id);
+  if (found == orders_->end() || found->second.shares == 0 || record.size == 0) {
+    // The order may be hidden, or older than the recording. The trade took place all the same.
     ++counts_.unknown_orders;
     return print(record);
   }
-  if (record.size == 0) return;
   Order& order = found->second;
   const std::uint32_t shares = std::min(record.size, order.shares);
   std::uint32_t price = 0;
@@ -320,7 +327,7 @@ void DbnOrders::trade(const dbn::MboMessage& record) {
   if (record.side == 'N') print(record);
 }
 
-// Of what was not displayed.
+// A trade with an order that was not displayed.
 void DbnOrders::print(const dbn::MboMessage& record) {
   std::uint32_t price = 0;
   if (record.size == 0 || !price_of(record, price)) return;
@@ -332,17 +339,16 @@ void DbnOrders::print(const dbn::MboMessage& record) {
                      .match_number = next_match_++});
 }
 
-// In the order in which they came, so that the same file gives the same messages.
-std::vector<DbnOrders::Orders::iterator> DbnOrders::orders_of(std::uint32_t instrument) {
+// So that the same file gives the same messages.
+std::vector<DbnOrders::Orders::iterator> DbnOrders::orders_by_arrival() {
   std::vector<Orders::iterator> result;
-  for (auto order = orders_.begin(); order != orders_.end(); ++order)
-    if (order->first.instrument == instrument) result.push_back(order);
+  for (auto order = orders_->begin(); order != orders_->end(); ++order) result.push_back(order);
   std::ranges::sort(result, {}, [](const auto& order) { return order->second.reference; });
   return result;
 }
 
-void DbnOrders::clear(std::uint32_t instrument) {
-  for (const auto& order : orders_of(instrument)) remove(order);
+void DbnOrders::clear() {
+  for (const auto& order : orders_by_arrival()) remove(order);
 }
 
 // ------------------------------------------------------------------------------------ snapshots
@@ -361,34 +367,37 @@ bool DbnOrders::take_snapshot(const dbn::MboMessage& record) {
   return true;
 }
 
-bool DbnOrders::finish() {
+bool DbnOrders::tell_snapshots() {
   if (snapshots_.empty()) return false;
   for (const auto& [instrument, shown] : snapshots_) {
     const auto listed = listed_.find(instrument);
     if (listed == listed_.end()) continue;  // there was no room for it
-    set_header(listed->second);
-    settle(instrument, shown);
+    turn_to(listed->second);
+    settle(shown);
   }
   snapshots_.clear();
   return true;
 }
 
-void DbnOrders::settle(std::uint32_t instrument, const std::vector<dbn::MboMessage>& shown) {
+bool DbnOrders::keeps_its_place(const Order& order, const dbn::MboMessage& now) noexcept {
+  return (now.side == 'B') == (order.side == Side::kBuy) && now.price != dbn::kNoPrice &&
+         now.price / kPerPrice4 == order.price && now.size != 0 && now.size <= order.shares;
+}
+
+void DbnOrders::settle(const std::vector<dbn::MboMessage>& shown) {
   std::unordered_map<std::uint64_t, const dbn::MboMessage*> by_id;
   for (const dbn::MboMessage& record : shown) by_id[record.order_id] = &record;
-  for (const auto& each : orders_of(instrument)) {
+  for (const auto& each : orders_by_arrival()) {
     Order& order = each->second;
-    const auto found = by_id.find(each->first.order_id);
-    const dbn::MboMessage* const now = found == by_id.end() ? nullptr : found->second;
-    if (now == nullptr || (now->side == 'B') != (order.side == Side::kBuy) ||
-        now->price == dbn::kNoPrice || now->price / kPerPrice4 != order.price || now->size == 0 ||
-        now->size > order.shares) {
+    const auto now = by_id.find(each->first);
+    if (now == by_id.end() || !keeps_its_place(order, *now->second)) {
       remove(each);
       continue;
     }
     order.filled = 0;
-    if (now->size < order.shares) reduce(each, order.shares - now->size);
-    by_id.erase(found);
+    const std::uint32_t shares = now->second->size;
+    by_id.erase(now);
+    if (shares < order.shares) reduce(each, order.shares - shares);
   }
   for (const dbn::MboMessage& record : shown)
     if (const auto left = by_id.find(record.order_id);

@@ -40,6 +40,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -78,8 +79,9 @@ class DbnOrders {
 
   // The messages that the record stands for are behind those that next() has not taken.
   void take(const dbn::MboMessage& record);
-  // At the end of the records: tells the snapshot that is under way. False: none is.
-  bool finish();
+  // Tells the snapshots that are under way, for instance at the end of the records. False: there
+  // are none.
+  bool tell_snapshots();
   // False: there is none. Valid until the next call.
   bool next(RecordedMessage& message);
   void name(std::uint32_t instrument, const std::string& symbol);
@@ -89,16 +91,6 @@ class DbnOrders {
   const DbnCounts& counts() const noexcept { return counts_; }
 
  private:
-  struct Key {
-    std::uint32_t instrument;
-    std::uint64_t order_id;
-    bool operator==(const Key&) const = default;
-  };
-  struct HashOfKey {
-    std::size_t operator()(const Key& key) const noexcept {
-      return (key.order_id * 0x9e37'79b9'7f4a'7c15 ^ key.instrument) * 0x9e37'79b9'7f4a'7c15;
-    }
-  };
   struct Order {
     std::uint64_t reference;
     Side side;
@@ -106,7 +98,7 @@ class DbnOrders {
     std::uint32_t shares;  // that rest in ITCH's book
     std::uint32_t filled;  // told by fills, and to be told again by cancels
   };
-  using Orders = std::unordered_map<Key, Order, HashOfKey>;
+  using Orders = std::unordered_map<std::uint64_t, Order>;  // by Databento's id
   struct Encoded {
     std::array<std::byte, kMaxMessageBytes> bytes;
     std::size_t size;
@@ -116,16 +108,21 @@ class DbnOrders {
     std::uint16_t locate;
     Stock stock;
   };
+  struct Instrument {
+    Listed listed;
+    Orders orders;
+  };
 
   template <class Message>
   void emit(const Message& message);
   bool accept(const dbn::MboMessage& record);
   void advance(const dbn::MboMessage& record);
-  const Listed* list(std::uint32_t instrument);
+  Instrument* list(std::uint32_t instrument);
   void list_all();
   void begin_day(const dbn::MboMessage& record);
   void unlist(std::uint32_t instrument);
-  Stock stock_of(std::uint32_t instrument);
+  std::string name_of(std::uint32_t instrument) const;
+  Stock stock_for(std::uint32_t instrument, const std::string& name) const;
   bool price_of(const dbn::MboMessage& record, std::uint32_t& price);
   void add(const dbn::MboMessage& record);
   void cancel(const dbn::MboMessage& record);
@@ -133,35 +130,35 @@ class DbnOrders {
   void fill(const dbn::MboMessage& record);
   void trade(const dbn::MboMessage& record);
   void print(const dbn::MboMessage& record);
-  void clear(std::uint32_t instrument);
+  void clear();
   bool take_snapshot(const dbn::MboMessage& record);
-  void settle(std::uint32_t instrument, const std::vector<dbn::MboMessage>& shown);
-  std::vector<Orders::iterator> orders_of(std::uint32_t instrument);
-  void set_header(const Listed& listed);
+  void settle(const std::vector<dbn::MboMessage>& shown);
+  static bool keeps_its_place(const Order& order, const dbn::MboMessage& now) noexcept;
+  std::vector<Orders::iterator> orders_by_arrival();
+  void turn_to(Instrument& instrument);
   void reduce(Orders::iterator order, std::uint32_t shares);
   void remove(Orders::iterator order);
-  Orders::iterator find(const dbn::MboMessage& record) {
-    return orders_.find({record.instrument, record.order_id});
-  }
 
   std::map<std::uint32_t, std::string> symbols_;
   std::vector<dbn::Mapping> mappings_;
   std::uint64_t day_ = 0;  // of mappings_, since the Unix epoch
-  std::unordered_map<std::uint32_t, Listed> listed_;
+  std::unordered_map<std::uint32_t, Instrument> listed_;
   // What was ever listed, by symbol, and the instrument that has it now, if any.
   struct Name {
     Listed listed;
     std::optional<std::uint32_t> instrument;
+    std::set<std::string> stood_for;  // in names_
   };
   std::map<std::string, Name> known_;
   std::vector<std::pair<std::string, std::string>> names_;
-  Orders orders_;
   // Under way, by instrument: what they have shown.
   std::map<std::uint32_t, std::vector<dbn::MboMessage>> snapshots_;
   std::deque<Encoded> waiting_;
   Encoded current_;
+  // Of the instrument that the messages are of.
   Header header_;
   Stock stock_{};
+  Orders* orders_ = nullptr;
   std::uint64_t midnight_ns_ = 0;  // before the first record; 0: none came
   std::uint64_t last_ns_ = 0;      // since then
   std::uint64_t next_reference_ = 1, next_match_ = 1;

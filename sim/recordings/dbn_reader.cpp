@@ -105,7 +105,7 @@ void DbnReader::map_symbol(std::span<const std::byte> record) {
 ReadStatus DbnReader::next(RecordedMessage& message) {
   while (!orders_->next(message)) {
     if (!ended_ && read_record()) continue;
-    if (orders_->finish()) continue;
+    if (orders_->tell_snapshots()) continue;
     return damage_.empty() ? ReadStatus::kEnd : ReadStatus::kDamaged;
   }
   return ReadStatus::kMessage;
