@@ -142,9 +142,9 @@ class Succession {
   void renounce() noexcept;
   // The other one leads by `theirs`, and is not blocked; `alone` says that it needs nobody. Whether
   // a side that waits for a change of `ours` waits in vain. A later epoch has been decided. In an
-  // earlier or the same epoch the other one may have taken back the offer in `ours`, and then no
-  // witness ever hears of it. That is certain only of one that needs nobody: the answer to any
-  // other one may still be on its way.
+  // earlier or the same epoch the other one may have taken back the offer in `ours`. No witness
+  // ever hears of such an offer. It is certain only if the other one needs nobody: otherwise the
+  // answer to it may still be on its way.
   static bool is_lost(wire::Leadership ours, wire::Leadership theirs) noexcept {
     const bool offered_by_them = !ours.alone && ours.leader == theirs.leader;
     return theirs.epoch > ours.epoch || (theirs.alone && offered_by_them);

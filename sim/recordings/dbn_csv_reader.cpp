@@ -109,7 +109,7 @@ void DbnCsvReader::read_header() {
   }
 }
 
-// The first name of every instrument. Damage is told when the line is read again.
+// Finds the first name of every instrument. read_line() reports damage when it comes to it.
 void DbnCsvReader::read_symbols() {
   std::string_view line;
   std::unordered_set<std::uint32_t> named;

@@ -10,13 +10,15 @@
 //                               told by their fills
 //   R clear                     D for every order of the instrument
 //
-// A snapshot is R and then the orders that rest, all flagged kSnapshot. It is told when a record
-// without the flag, or the end, shows that it is whole:
-//   D   an order that is gone
-//   X   one that has fewer shares
-//   A   one that is new, has more shares, or another side or price
-// Any other order keeps its reference, and so its place in the queue among the orders of sim's
-// participants.
+// A snapshot is R and then the orders that rest, all flagged kSnapshot. A record without the flag,
+// or the end, shows that it is whole. Then its orders are compared with the book:
+//
+//   an order is gone                                          D
+//   it has fewer shares                                       X
+//   it is new, has more shares, or another side or price      A
+//
+// An order with the same id, side and price keeps its reference unless it has more shares. So it
+// keeps its place in the queue among the orders of sim's participants.
 //
 // References are given anew, from 1: order ids need not be unique over instruments. Instruments
 // that are named before the first record (by the metadata or a mapping) are listed (R) before it,
@@ -79,8 +81,8 @@ class DbnOrders {
 
   // The messages that the record stands for are behind those that next() has not taken.
   void take(const dbn::MboMessage& record);
-  // Tells the snapshots that are under way, for instance at the end of the records. False: there
-  // are none.
+  // Makes the messages of snapshots that are under way. At the end of the records nothing else
+  // shows that they are whole. False: there are none.
   bool tell_snapshots();
   // False: there is none. Valid until the next call.
   bool next(RecordedMessage& message);
@@ -155,7 +157,7 @@ class DbnOrders {
   std::map<std::uint32_t, std::vector<dbn::MboMessage>> snapshots_;
   std::deque<Encoded> waiting_;
   Encoded current_;
-  // Of the instrument that the messages are of.
+  // The instrument that turn_to() named.
   Header header_;
   Stock stock_{};
   Orders* orders_ = nullptr;

@@ -21,11 +21,11 @@
 //
 // With the orderbook file ("..._orderbook_50.csv" beside "..._message_50.csv"; one row an event),
 // each row is the truth: after every event each displayed level is right, and none is better. A
-// level that leaves the window stays as it was: whoever queues in it, a participant of sim too, has
-// the same orders ahead when it is back. Shares that its row then has more are one unnamed order.
-// Shares that it has fewer went from the end of the queue. An unnamed order (its reference number
-// is 2^62 or above) stands for shares whose orders are not known; events on such orders take
-// from it. See lobster_window.cpp.
+// level that leaves the window keeps its orders. When it is back, an order of a participant of sim
+// has the same orders ahead. If its row then has more shares, the rest is one unnamed order. If it
+// has fewer, the shares at the end of the queue are gone. An unnamed order (its reference number is
+// 2^62 or above) stands for shares whose orders are not known. Events on such orders take from it.
+// See lobster_window.cpp.
 //
 // Without it, an order whose submission is not in the file is added just before the first
 // submission with a larger id (LOBSTER numbers orders in the order of submission), with the shares

@@ -122,7 +122,7 @@ TEST_F(RunningPipeline, StrategiesCannotTakeAllPlacesOfSubscribers) {
   for (int i = 0; i < 20 && refused.empty(); ++i) refused = subscribe(Role::kStrategy, subscribers);
   EXPECT_THAT(refused, HasSubstr("places are kept for gateways and their risks"));
   EXPECT_EQ(subscribe(Role::kRisk, subscribers), "");
-  // Those that leave make room.
+  // Subscribers that leave make room for others.
   subscribers.clear();
   EXPECT_TRUE(becomes([&] { return subscribe(Role::kStrategy, subscribers).empty(); }));
 }

@@ -98,7 +98,7 @@ TEST(DbnOrders, InstrumentsHaveTheirOwnOrdersAndNames) {
   const Bytes file = file_of({mbo('A', 'B', 1, 100, 5), mbo('A', 'B', 1, 50, 6, 12),
                               mbo('C', 'B', 1, 100, 5), mbo('A', 'S', 2, 10, 1, 99)});
   DbnReader reader(test_support::open_memory(file, "made.dbn"));
-  // Those of the metadata come first: whoever waits for one finds it.
+  // Instruments of the metadata come first, so that a program that waits for one finds it.
   EXPECT_THAT(texts(reader), ElementsAre("R AAPL", "R #C", "A B 1 5@1000000", "A B 2 6@500000",
                                          "D 1", "R #2R", "A S 3 1@100000"));
   EXPECT_THAT(reader.names(), ElementsAre(std::pair("#C", "A VERY LONG SYMBOL")));
@@ -142,8 +142,8 @@ TEST(DbnOrders, TimesAreSinceMidnightAndNeverGoBack) {
   EXPECT_EQ(reader.midnight_ns(), kDbnMidnightNs);
 }
 
-// A CME day file begins with a snapshot, whose orders came days ago; a week has more than the 78
-// hours that ITCH's 48 bits of nanoseconds can say.
+// A CME day file begins with a snapshot, whose orders came days ago. A week has more hours than
+// the 78 that ITCH's 48 bits of nanoseconds can say.
 TEST(DbnOrders, TimesGoOnOverAnyNumberOfDays) {
   constexpr std::uint64_t kDayNs = 86'400'000'000'000;
   std::vector<MboMessage> messages;
@@ -269,8 +269,8 @@ TEST(DbnOrders, WhoIsGivenANameTakesItFromAnother) {
   EXPECT_EQ(told.deletes, 2);
 }
 
-// Orders as Databento's own books have them (trades and fills change nothing, cancels and modifies
-// do), and as a book of the ITCH messages has them.
+// The orders of one book. Two are compared: Databento's own, which cancels and modifies change and
+// fills do not, and that of the ITCH messages.
 struct Book {
   using Level = std::pair<char, std::uint32_t>;
   void operator()(const AddOrder& m) {
