@@ -10,6 +10,7 @@ void HomeIndex::attach(link::Connection& connection, const HomeRegions& regions,
   words_ = regions.words;
   layout_ = layout;
   step_ = Step::kIdle;
+  spare_row_ = 0;  // of another home, or stored by a request without an answer
 }
 
 bool HomeIndex::find(std::uint64_t symbol) noexcept {
@@ -75,14 +76,13 @@ HomeIndex::Result HomeIndex::step() noexcept {
       break;
     case Step::kCount:
       // More may have been counted than there are.
-      result = answer() < layout_.shape().rows
-                   ? go(ask(Step::kRow, rdma::Opcode::kCompareSwap,
-                            entry_offset() + offsetof(IndexEntry, row_plus_one), 0, answer() + 1))
-                   : Result::kFull;
+      spare_row_ = answer() < layout_.shape().rows ? answer() + 1 : 0;
+      result = spare_row_ != 0 ? give_row() : Result::kFull;
       break;
     case Step::kRow:
-      // Somebody who found it without a row may have been first: then that one is it. What we
-      // wanted to store is in the request only, so ask for what is there now.
+      // Somebody who found it without a row may have been first: then that one is it, and ours is
+      // left for another symbol.
+      if (answer() == 0) spare_row_ = 0;
       result = go(ask_bucket());
       break;
     case Step::kClaim:
@@ -121,13 +121,20 @@ HomeIndex::Result HomeIndex::with_row(std::uint64_t row_plus_one) noexcept {
     if (!insert_) return Result::kAbsent;
     // Another writer is about to give it one; a writer that died never does.
     if (patience_ != 0 && patience_-- != 0) return go(ask_bucket());
-    return go(ask(Step::kCount, rdma::Opcode::kFetchAdd, HomeLayout::kRowsUsed, 1));
+    return give_row();
   }
   row_ = static_cast<std::uint32_t>(row_plus_one - 1);
   if (row_ >= layout_.shape().rows) return Result::kFailed;
   if (!insert_) return Result::kFound;
   return go(ask(Step::kClaim, rdma::Opcode::kCompareSwap, layout_.claim(venue_, row_), 0,
                 writer_.word()));
+}
+
+HomeIndex::Result HomeIndex::give_row() noexcept {
+  if (spare_row_ == 0)
+    return go(ask(Step::kCount, rdma::Opcode::kFetchAdd, HomeLayout::kRowsUsed, 1));
+  return go(ask(Step::kRow, rdma::Opcode::kCompareSwap,
+                entry_offset() + offsetof(IndexEntry, row_plus_one), 0, spare_row_));
 }
 
 bool HomeIndex::is_over(wire::Writer writer) const noexcept {

@@ -3,7 +3,9 @@
 //
 // Buckets of four entries, filled from the front, and never emptied: a search ends at the first
 // free entry. A writer that dies between two steps leaves a symbol without a row, which the next
-// one that looks for it gives it (what the dead one may have counted is lost: one row).
+// one that looks for it gives it (what the dead one may have counted is lost: one row). A writer
+// that was slow finds that the symbol has a row by then, and gives the one that it counted to its
+// next symbol.
 #pragma once
 
 #include <cstdint>
@@ -65,6 +67,7 @@ class HomeIndex final : public link::OneSidedClient {
   bool ask_bucket() noexcept;
   Result look() noexcept;
   Result named() noexcept;
+  Result give_row() noexcept;
   Result with_row(std::uint64_t row_plus_one) noexcept;
   Result claimed() noexcept;
   Result go(bool asked) noexcept { return asked ? Result::kPending : Result::kFailed; }
@@ -87,7 +90,8 @@ class HomeIndex final : public link::OneSidedClient {
   std::size_t looked_at_ = 0;  // buckets
   std::size_t entry_ = 0;
   std::uint32_t patience_ = 0;
-  std::uint64_t wanted_ = 0;  // what a COMPARE_SWAP expects
+  std::uint64_t wanted_ = 0;     // what a COMPARE_SWAP expects
+  std::uint64_t spare_row_ = 0;  // plus one: counted, and given to no symbol yet; 0: none
   std::uint32_t row_ = 0;
   wire::Writer claimed_by_;
 };

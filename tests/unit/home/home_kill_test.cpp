@@ -111,10 +111,11 @@ int write(const std::string& endpoint, std::uint32_t venue, char (&state)[160]) 
       writer.turn(now_ns(), [&](std::uint32_t id, wire::BookImage& image) noexcept {
         image = image_of(sequence, venue * kSymbols + id);
       });
-    std::snprintf(state, sizeof(state), "lane %llu, connections %llu, books %llu, left %llu %s",
+    std::snprintf(state, sizeof(state),
+                  "lane %llu, connections %llu, books %llu, left %llu, refused %llu %s",
                   number_of(writer.lane()), number_of(writer.counters().connections),
                   number_of(writer.counters().books), number_of(writer.counters().left),
-                  writer.not_ready_reason().c_str());
+                  number_of(writer.counters().refused), writer.not_ready_reason().c_str());
     std::this_thread::yield();
   }
 }

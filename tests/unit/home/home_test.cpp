@@ -319,6 +319,31 @@ TEST_F(BookHome, AWriterThatEndsWhileItsSymbolsAreLookedForIsTakenOverWhole) {
   }
 }
 
+// A writer that has named a symbol is waited for some time, and then another one gives the symbol a
+// row. Whatever step the slow one stood at, there is a row for each symbol in the end.
+TEST_F(BookHome, AWriterThatIsSlowWhileItGivesARowUsesNoneUp) {
+  for (int turns = 0; turns < 12; ++turns) {
+    hung = nullptr;
+    mdhs.clear();
+    owner.reset();
+    open({.rows = 2, .venues = 2, .lanes = 2});
+    Mdh& slow = add(0);
+    slow.list(0, "A");
+    slow.list(1, "B");
+    ASSERT_TRUE(turns_until([&] { return slow.counters().connections.get() == 1; }));
+    for (int i = 0; i < turns; ++i) slow.turn();
+    hung = &slow;
+    Mdh& quick = add(1);
+    quick.list(0, "A");
+    ASSERT_TRUE(turns_until([&] { return quick.counters().claimed.get() == 1; }));
+    hung = nullptr;
+    ASSERT_TRUE(turns_until([&] {
+      return slow.counters().claimed.get() + slow.counters().refused.get() == 2;
+    })) << slow.standing();
+    EXPECT_EQ(slow.counters().refused.get(), 0u) << turns << " turns: " << slow.standing();
+  }
+}
+
 // Two mdh's of one venue, each with the symbols of its shard: neither has anything to do with those
 // of the other, though that one's writer is gone and its lane another's.
 TEST_F(BookHome, ShardsOfAVenueWriteTheirOwnSymbolsAndTakeNoOthers) {
