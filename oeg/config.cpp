@@ -113,6 +113,11 @@ config::Schema<PairOptions> pair_schema() {
   return schema;
 }
 
+// A full log of them.
+std::uint64_t log_records(const PairOptions& pair) noexcept {
+  return pair.log_bytes / link::log_entry_bytes(sizeof(JournalRecord));
+}
+
 // Without these one of a pair would wait for ever, or lead beside the other one.
 void check_pair(const OegConfig& config, config::Problems& problems) {
   const PairOptions& pair = config.pair;
@@ -129,6 +134,13 @@ void check_pair(const OegConfig& config, config::Problems& problems) {
   if (!pair.witness.empty() && pair.witness == pair.witness_standby)
     problems.add("pair.witness_standby",
                  "is pair.witness once more: give the second risk's endpoint, or leave it empty");
+  // A standby keeps room for a full log in its journal, and has to get on beside that.
+  if (const std::uint64_t needed_records = 2 * log_records(pair);
+      config.journal.records < needed_records)
+    problems.add("journal.records",
+                 "is " + std::to_string(config.journal.records) + ", and the pair's log holds " +
+                     std::to_string(needed_records / 2) + " records: give at least " +
+                     std::to_string(needed_records) + ", or a smaller pair.log_bytes");
 }
 
 }  // namespace
@@ -150,8 +162,7 @@ JournalOptions OegConfig::journal_options() const {
   JournalOptions options = journal;
   options.sizes = {gateway.orders_max, position_rows(), gateway.instruments_max,
                    gateway.executions_max};
-  if (pair.place != 0)  // a full log of records
-    options.kept_max = pair.log_bytes / link::log_entry_bytes(sizeof(JournalRecord));
+  if (pair.place != 0) options.log_records = log_records(pair);
   return options;
 }
 

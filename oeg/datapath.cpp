@@ -120,7 +120,7 @@ void OegDatapath::recover_gateway() {
 }
 
 void OegDatapath::take_over(const std::function<void()>& complete) {
-  journal_.catch_up_to_lead();
+  journal_.catch_up();
   recover_gateway();
   complete();
   at(Step::kRecovered);

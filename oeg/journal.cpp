@@ -51,23 +51,12 @@ void Journal::write(const JournalRecord& record) noexcept {
   __builtin_prefetch(reinterpret_cast<const char*>(&ahead) + 64, 1);
 }
 
-// Only behind a full segment, so that the records stay in sequence.
-bool Journal::keep(JournalRecord& record) noexcept {
-  if (kept_.size() == kept_.capacity()) return false;
-  record.sequence = ++sequence_;
-  kept_.push_back(record);  // within its capacity: this allocates nothing
-  size_.set(sequence_);
-  return true;
-}
-
 bool Journal::go_on_in_next() noexcept {
   JournalSegment* const next = next_.load(std::memory_order_acquire);  // see the member
   if (next == nullptr) return false;
   records_ = next->records();
   capacity_ = next->capacity();
   used_ = 0;
-  for (const JournalRecord& kept : kept_) write(kept);  // fewer than a segment has
-  kept_.clear();
   next_.store(nullptr, std::memory_order_release);  // see the member
   return true;
 }
@@ -135,9 +124,7 @@ void Journal::apply(const JournalSegment& segment, std::uint64_t records_max) {
   const std::uint64_t left = segment.capacity() - followed_;
   const std::uint64_t end = followed_ + (left < records_max ? left : records_max);
   for (; followed_ < end && segment.written(followed_); ++followed_)
-    if (segment.record(followed_).sequence >
-        state_->sequence)  // else it was kept, and applied then
-      state_->apply(segment.record(followed_));
+    state_->apply(segment.record(followed_));
 }
 
 // From where the datapath is: this segment's end, and the next one's beginning.
@@ -151,8 +138,7 @@ void Journal::keep_writable() noexcept {
 }
 
 void Journal::finish_sealed() {
-  // With kept records the state is ahead of the segment's end: the next checkpoint stands for it.
-  if (state_->sequence + 1 == current_->first_sequence()) save(current_->header().number);
+  save(current_->header().number);
   sealed_.reset();
   followed_ = 0;
   prune();
@@ -167,12 +153,6 @@ void Journal::catch_up() {
     fail(error);
     follow_without_files();
   }
-}
-
-void Journal::catch_up_to_lead() {
-  catch_up();
-  for (const JournalRecord& kept : kept_)
-    if (kept.sequence > state_->sequence) state_->apply(kept);
 }
 
 bool Journal::give_executions(Executions& executions) noexcept {

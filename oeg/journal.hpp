@@ -60,7 +60,7 @@ struct JournalOptions {
   bool carry_positions = true;
   std::uint32_t archived_max = 16;  // former segments kept
   bool to_lead = false;             // somebody may have to begin with it at any moment
-  std::size_t kept_max = 0;         // records that keep() has memory for; at most a segment's
+  std::uint64_t log_records = 0;    // a standby's: its log has room for so many (left_to_follow())
   JournalSizes sizes{};
   // For tests: called before each step that changes files.
   std::function<void()> step = [] {};
@@ -94,10 +94,14 @@ class Journal final : public JournalPort {
   std::uint64_t left() const noexcept {
     return capacity_ - used_ + (next_.load(std::memory_order_relaxed) != nullptr ? capacity_ : 0);
   }
+  // A standby takes so many more records of its log. Besides them there is room for all that its
+  // log can hold: where the leader dies, a standby reads its log to the end, whatever the disk
+  // does. An eighth of a segment is left then for what becomes of the orders.
+  std::uint64_t left_to_follow() const noexcept {
+    const std::uint64_t kept = options_.log_records + capacity_ / 8;
+    return left() > kept ? left() - kept : 0;
+  }
   bool append(JournalRecord& record) noexcept override;
-  // A standby's that has to lead with a full journal: the record stays in memory until there is a
-  // next segment. False: no memory is left that was set aside for it (JournalOptions::kept_max).
-  bool keep(JournalRecord& record) noexcept;
 
   // Control thread, every tick: follows the datapath, makes the next segment, archives. Never
   // throws; problem() says what failed, and it is tried again after a second.
@@ -105,8 +109,6 @@ class Journal final : public JournalPort {
   // Control thread: follows to where the datapath is. A file that cannot be written or renamed
   // does not keep it from that: maintain() tries again. Throws Error (no room in the tables).
   void catch_up();
-  // As catch_up(), and the records of keep(), too; while the datapath does not append.
-  void catch_up_to_lead();
   // Control thread: follows to here; what it comes to, as a checkpoint's file, for a journal that
   // begins with the record behind it. Throws likewise.
   std::string snapshot();
@@ -190,9 +192,8 @@ class Journal final : public JournalPort {
   std::uint64_t sequence_ = 0;  // of the last record
   // What a gateway had before give_executions(): to free it would take as long as to copy.
   std::unique_ptr<Executions> given_up_;
-  std::vector<JournalRecord> kept_;  // the last ones, which are in no segment yet
-  Counter size_;                     // records in all, over all segments
-  Counter segments_;                 // in use or left, since the start
+  Counter size_;      // records in all, over all segments
+  Counter segments_;  // in use or left, since the start
   Counter archived_;
   Counter failures_;
 };

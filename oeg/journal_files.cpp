@@ -59,7 +59,6 @@ Journal::Journal(const JournalOptions& options)
       checkpoint_path_(options.path + ".checkpoint") {
   if (options.records < 64)
     throw Error("journal " + options.path + ": segments of at least 64 records are needed");
-  kept_.reserve(std::min<std::size_t>(options.kept_max, options.records));
   lock_ = lock_of(options.path);
   open();
   if (options.to_lead)

@@ -79,7 +79,7 @@ bool Pair::suspects_leader(std::uint64_t now_ns) noexcept {
 // True: that lasts, and the leader lives. It renounces only once it has read its log to the end:
 // the leader may have handed over to it.
 bool Pair::cannot_follow(std::uint64_t now_ns) noexcept {
-  if (journal_.has_room_for_reports() || broken(Rule::kFollows)) {
+  if (journal_.left_to_follow() != 0 || broken(Rule::kFollows)) {
     journal_full_since_ns_ = 0;
     return false;
   }
@@ -91,11 +91,11 @@ bool Pair::cannot_follow(std::uint64_t now_ns) noexcept {
   return true;
 }
 
-// A log that is fenced is read to its end, whatever room there is: what the journal cannot take
-// stays in memory (Journal::keep).
+// A log that is fenced is read to its end: the journal's room for all of it was kept. Before, what
+// would need that room stays in the ring.
 void Pair::take_entries(std::size_t entries_max) noexcept {
-  if (!fenced() && !journal_.has_room_for_reports()) return;  // the ring holds them meanwhile
-  if (!fenced()) entries_max = std::min<std::size_t>(entries_max, journal_.left());
+  if (!fenced()) entries_max = std::min<std::size_t>(entries_max, journal_.left_to_follow());
+  if (entries_max == 0) return;
   const auto each = [this](std::uint32_t kind, std::span<const std::byte> payload) {
     if (!refused_) take(static_cast<PairEntry>(kind), payload);
   };
@@ -131,8 +131,7 @@ void Pair::take(PairEntry kind, std::span<const std::byte> payload) noexcept {
       good = read(record);
       // What the snapshot has comes again.
       if (!good || record.sequence <= journal_.size().get()) break;
-      good = record.sequence == journal_.size().get() + 1 &&
-             (journal_.append(record) || (fenced() && journal_.keep(record)));
+      good = record.sequence == journal_.size().get() + 1 && journal_.append(record);
       break;
     case PairEntry::kStored:
       good = read(stored);

@@ -14,7 +14,7 @@ using oeg::Pair;
 using Role = oeg::Succession::Role;
 
 constexpr std::uint32_t kLogBytes = 1u << 16;
-constexpr std::uint64_t kSegmentRecords = 256;
+constexpr std::uint64_t kSegmentRecords = 640;
 // As in oeg/pair_keeper.cpp.
 constexpr std::uint64_t kTryAgainNs = 50'000'000;
 constexpr std::uint64_t kWitnessTryNs = 200'000'000;
@@ -229,7 +229,7 @@ oeg::JournalOptions Place::journal_options() {
   oeg::JournalOptions options{.path = file(".journal"), .records = kSegmentRecords};
   options.archived_max = 1;
   options.to_lead = joined || process_->rules.role() == Role::kClaimant;
-  options.kept_max = kSegmentRecords / 2;
+  options.log_records = kLogBytes / link::log_entry_bytes(sizeof(oeg::JournalRecord));
   options.sizes = {512, 4, 4, 1024};
   if (joined && !around_.keeps(Habit::kResumesWhatItJoined))
     options.start = oeg::JournalStart::kFresh;
@@ -314,7 +314,7 @@ void Place::on_stage() {
   if (process.pair->stage() == Pair::Stage::kTakingOver) {
     sync();
     (void)process.pair->revoke_former();
-    process.journal->catch_up_to_lead();
+    process.journal->catch_up();
     recover();
     at(oeg::Step::kRecovered);
     process.pair->recovered();

@@ -25,7 +25,7 @@ constexpr std::uint64_t kPersonNs = 2'000 * kMs;
 // A leader whose log is full gets rid of its standby in confirm_max, or sees a full journal.
 constexpr std::uint64_t kWithoutRoomNs = 400 * kMs;
 constexpr std::uint64_t kOrdersAfter = 3;
-// One run in so many has a standby that lives and takes nothing for longer than that.
+// One run in so many has a standby or a joiner that lives and takes nothing for longer than that.
 constexpr std::uint64_t kStarves = 8;
 constexpr std::uint64_t kStarvesNs = kWithoutRoomNs + 200 * kMs;
 
@@ -44,6 +44,7 @@ World::World(std::uint64_t seed, const std::string& folder, log::HotLog& hot_log
              std::uint32_t broken_habits, bool tells)
     : tells_(tells),
       starves_(seed % kStarves == 0),
+      starves_joiner_(seed % (2 * kStarves) == 0),
       random_(seed * 2 + 1),
       fabric_(random_, time_, quick(), random_.one_in(2)),
       venue_(random_),
@@ -176,18 +177,28 @@ void World::trade() {
   }
 }
 
-// As many orders as there is room for, and a standby whose heart beats: it takes none of them.
+// As many orders as there is room for, and one that follows and takes none of them: a standby whose
+// heart beats, or a joiner that is stopped.
 void World::starve() {
   const auto standby = std::find_if(places_.begin(), places_.end(), [](const auto& place) {
     return place->runs() && place->pair()->stands_by();
   });
-  if (standby == places_.end()) return;
-  (*standby)->stuck = true;
+  if (standby == places_.end() || (starves_joiner_ && !joins_again(**standby))) return;
+  (starves_joiner_ ? (*standby)->stopped : (*standby)->stuck) = true;
   tell("takes nothing for long: oeg", (*standby)->id());
   const std::uint64_t until = time_.now_ns() + kStarvesNs;
   goes_on_ns_[static_cast<std::size_t>((*standby)->id() - 1)] = until;
   while (time_.now_ns() < until && outcome_.problem.empty())
     round(4 * kMs, ordered_ < kOrdersMax ? 40 : 0, true);
+}
+
+// True: the leader streams to it, and it has no snapshot yet.
+bool World::joins_again(Place& place) {
+  place.end();
+  place.start();
+  for (int i = 0; i < 200 && place.life() != Place::Life::kJoins && outcome_.problem.empty(); ++i)
+    round(kMs, 0, false);
+  return place.life() == Place::Life::kJoins;
 }
 
 bool World::settle_at_first() {

@@ -65,6 +65,7 @@ class World {
   bool settles();
   void trade();
   void starve();
+  bool joins_again(Place& place);
   void round(std::uint64_t step_ns, std::uint64_t orders, bool trades);
   void act(Place& place, bool ticks);
   void watch();
@@ -86,6 +87,7 @@ class World {
 
   const bool tells_;
   const bool starves_;
+  const bool starves_joiner_;
   std::array<std::string, 3> told_;  // of the two places and the witness, last
   clock::VirtualTime time_;
   Random random_;

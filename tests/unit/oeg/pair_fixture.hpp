@@ -52,6 +52,7 @@ struct SideOptions {
   std::int64_t confirm_max_ns = kNever;
   std::uint32_t log_bytes = PairOptions{}.log_bytes;
   std::uint64_t journal_records = 4096;
+  std::uint64_t log_records = 256;
   int lives = 1;                      // of who leads: each raises the epoch
   std::optional<Succession> rules{};  // instead: what its memory says
 };
@@ -72,7 +73,7 @@ class PairSide {
         }()),
         journal_({.path = folder / ("oeg" + std::to_string(place) + ".journal"),
                   .records = side.journal_records,
-                  .kept_max = 256,
+                  .log_records = side.log_records,
                   .sizes = {64, 16, 16, 1024}}),
         session_([&] {
           fix::SessionOptions options;

@@ -106,13 +106,14 @@ TEST_F(PairTest, WhatIsRecordedWhileAJoinerCatchesUpIsTakenIntoItsMemoryToo) {
   EXPECT_EQ(second_->pair().counters().damaged.get(), 0u);
 }
 
-// More than the standby's segment has room for, which has no next one.
+// More than the standby's segment has room for beside a full log. It has no next segment.
 constexpr std::uint64_t kSegment = 8192;
-constexpr std::size_t kMore = kSegment + 100;
+constexpr std::uint64_t kLogRecords = 2048;
+constexpr std::size_t kMore = kSegment - kLogRecords;
 
 TEST_F(PairTest, AStandbyWithoutRoomInItsJournalGivesItselfUp) {
   begin({.journal_records = 2 * kSegment},
-        {.confirm_max_ns = kConfirmMax, .journal_records = kSegment});
+        {.confirm_max_ns = kConfirmMax, .journal_records = kSegment, .log_records = kLogRecords});
   ASSERT_TRUE(pair_stands());
   for (std::size_t count = 0; count < kMore; ++count) ASSERT_TRUE(recorded(*first_, count));
   ASSERT_TRUE(turned_until(
@@ -123,16 +124,19 @@ TEST_F(PairTest, AStandbyWithoutRoomInItsJournalGivesItselfUp) {
 }
 
 TEST_F(PairTest, AStandbyWithoutRoomInItsJournalLeadsWithAllThatWasConfirmedWhenItMust) {
-  begin({.journal_records = 2 * kSegment}, {.journal_records = kSegment});
+  begin({.journal_records = 2 * kSegment},
+        {.journal_records = kSegment, .log_records = kLogRecords});
   ASSERT_TRUE(pair_stands());
   for (std::size_t count = 0; count < kMore; ++count) ASSERT_TRUE(recorded(*first_, count));
   ASSERT_TRUE(turned_until(
-      [&] { return first_->pair().may_act() && !second_->journal().has_room_for_reports(); }));
+      [&] { return first_->pair().may_act() && second_->journal().left_to_follow() == 0; }));
+  ASSERT_LT(second_->journal().size().get(), kMore);
   first_.reset();
   ASSERT_TRUE(takes_over(*second_));
   EXPECT_EQ(second_->journal().size().get(), kMore);
-  second_->journal().catch_up_to_lead();
+  second_->journal().catch_up();
   EXPECT_EQ(second_->journal().state().sequence, kMore);
+  EXPECT_TRUE(second_->journal().has_room_for_reports()) << "of what becomes of the orders";
 }
 
 }  // namespace

@@ -211,7 +211,7 @@ TEST_F(RecoveryTest, BeginsWithTheExecutionsThatAStandbyHasReady) {
   f.report(ExecType::kFill, f.id(1), 0, 100, 60, 980'000);  // execution 3
   JournalRecord record = f.journal.records.back();
   ASSERT_TRUE(journal.append(record));
-  journal.catch_up_to_lead();
+  journal.catch_up();
   GatewayFixture g;
   g.slot->connected = false;
   recover(*g.gateway, journal, f.venue.seq, 99);

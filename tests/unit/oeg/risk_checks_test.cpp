@@ -507,6 +507,24 @@ TEST(OegConfig, RefusesAPairThatCouldNotFindItself) {
   EXPECT_NO_THROW((void)config::load_text(oeg_schema(), "[pair]\nplace = 0\n", "oeg.toml"));
 }
 
+// A standby keeps room for a full log in its journal.
+TEST(OegConfig, RefusesSegmentsThatAFullLogOfThePairDoesNotFitIntoTwice) {
+  const auto problem_of = [](const std::string& records) {
+    return test_support::error_of<config::ConfigError>([&] {
+      (void)config::load_text(oeg_schema(),
+                              "[pair]\nplace = 1\npeer = \"other\"\nwitness = \"risk\"\n"
+                              "log_bytes = 4194304\n[journal]\nrecords = " +
+                                  records,
+                              "oeg.toml");
+    });
+  };
+  const std::uint64_t held = 4'194'304 / link::log_entry_bytes(sizeof(JournalRecord));
+  EXPECT_EQ(problem_of(std::to_string(2 * held)), "no error");
+  EXPECT_THAT(
+      problem_of(std::to_string(2 * held - 1)),
+      HasSubstr("give at least " + std::to_string(2 * held) + ", or a smaller pair.log_bytes"));
+}
+
 TEST(OegConfig, HasARowForEachStrategyInEachInstrumentUnlessToldOtherwise) {
   OegConfig config;
   EXPECT_EQ(config.position_rows(), config.gateway.instruments_max * config.gateway.strategies_max);
