@@ -245,7 +245,7 @@ void OegApplication::accept_risk(rdma::ConnectionRequest& request, const wire::H
           std::uint32_t, const rdma::SetupError* error) { tell_accepted(who, peer, error); });
 }
 
-// It stands by, asks again and again, and is refused quietly; that is told once.
+// A risk that stands by asks again and again. It is refused quietly, with one line in the log.
 void OegApplication::keep_out(rdma::ConnectionRequest& request, const std::string& name,
                               const std::string& holder) {
   // Its own former connection has not ended yet: nobody else holds anything.

@@ -125,7 +125,7 @@ void OegApplication::take_exceptions() {
   tell_cleared();
   ExceptionNote note;
   while (datapath_->pop_exception(note)) list(note);
-  // Those of the tick before have been noted since, if there was room.
+  // The exceptions of the tick before have been noted since, if there was room.
   list_journaled(exceptions_followed_);
   std::vector<JournalRecord>& journaled = datapath_->journal().exceptions();
   exceptions_followed_ = journaled.empty() ? 0 : journaled.back().sequence;
@@ -254,7 +254,7 @@ control::Json OegApplication::adjust_position(const control::Json& request) {
   return {{"adjusted", shares}};
 }
 
-// Those for which the datapath has no room now wait for the next tick.
+// A clearing for which the datapath has no room now waits for the next tick.
 void OegApplication::tell_cleared() {
   if (cleared_.empty()) return;
   while (!cleared_.empty() && datapath_->tell_cleared(cleared_.back())) cleared_.pop_back();

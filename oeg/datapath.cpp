@@ -90,7 +90,7 @@ OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::T
     recover_gateway();
     session_.set_mirror(pair_.get());
   }
-  // Of a pair also for a takeover, which has no time for it.
+  // In a pair also for a takeover, which has no time to make them.
   const bool holds_many = unclaimed_ || pair_ != nullptr;
   reserve_touched(held_events_, holds_many ? kHeldEventsMax : kEventsOfAMessage);
   if (channel_ != nullptr) {
@@ -420,7 +420,7 @@ void OegDatapath::on_directory(const wire::DirectoryEntry& entry) noexcept {
 
 void OegDatapath::on_mdh(bool alive) noexcept {
   if (alive) {
-    // It may have hung without the connection breaking: what it last wrote is good again.
+    // mdh may have hung without the connection breaking: what it last wrote is good again.
     refresh_next_ = 0;
     hot_log_.note(Note::kMarketUp);
     return;

@@ -42,7 +42,7 @@ struct PairStart {
   JournalOptions journal_options(const OegConfig& config) const;
   PairMemory memory;
   Succession rules;
-  // Of a standby: its log, and the connection to whom it was granted.
+  // A standby has its log, and the connection to the leader that may WRITE it.
   std::unique_ptr<link::ReplicatedLog> log;
   std::unique_ptr<LogSpool> spool;
   std::unique_ptr<link::Connection> leader;

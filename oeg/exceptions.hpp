@@ -63,7 +63,7 @@ struct ExceptionNote {
   std::uint16_t length = 0;    // of text
   std::uint32_t fix_seq = 0;   // 34
   std::uint64_t order_id = 0;  // 11, as a number; 0: none
-  // Of its journal record; sequence 0: there was no room for one.
+  // The sequence of its journal record; 0: there was no room for one.
   std::uint64_t journal_sequence = 0;
   std::int64_t realtime_ns = 0;
   fix::Symbol symbol;   // the order's, else the report's; empty: unknown

@@ -32,7 +32,7 @@ void Executions::apply(const JournalRecord& record) noexcept {
   }
 }
 
-// It is the oldest of all, and so the last of those with its id.
+// The entry is the oldest of all, and so the last of those with its id.
 void Executions::forget(std::uint32_t index) noexcept {
   const std::uint64_t exec_id = entries_[index].execution.exec_id;
   std::uint32_t at = newest_.find(exec_id);

@@ -52,7 +52,7 @@ struct GatewayOptions {
   Limits limits;
 };
 
-// Of one kind of request; new orders, and cancels with replacements.
+// Counters of one kind of request: new orders, or cancels with replacements.
 struct FlowCounters {
   TICKPATH_COUNTERS(
       received, refused, sent, accepted,
@@ -185,7 +185,7 @@ class Gateway final : public fix::Handler {
   }
   // Ids of oeg's own cancels; `incarnation` differs at every start.
   void set_own_incarnation(std::uint16_t incarnation) noexcept;
-  // Of a pair: which leadership this is; strategies go by it.
+  // In a pair: the epoch of this leadership, by which strategies know the newest leader.
   void set_epoch(std::uint32_t epoch) noexcept { epoch_ = epoch; }
   // Tells whoever takes the drop copy. Datapath thread.
   void tell_leads() noexcept;

@@ -334,7 +334,7 @@ wire::RejectReason Gateway::check_resend(const Order& order, const fix::Resend& 
   const RejectReason limit = check_limits(demand, instrument, ledger_.position(order.row),
                                           ledger_.open_orders(order.strategy), false, limits_);
   if (limit != RejectReason::kNone) return limit;
-  // It may be of a strategy that has gone meanwhile, and would be cancelled at once.
+  // The strategy may have gone meanwhile, and the order would be cancelled at once.
   if (order.orphan) return RejectReason::kStale;
   Conditions now = conditions_;
   now.session_up = venue_.takes_orders();  // it is about to be up

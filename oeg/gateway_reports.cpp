@@ -332,8 +332,8 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
   if (change.kind == wire::ReportKind::kRestated) counters_.reports.restated.add();
   if (change.kind == wire::ReportKind::kTriggered) counters_.reports.triggered.add();
   if (own && rejected) {
-    // It came too late, or must be repeated, but not as fast as the venue can say no. The strategy
-    // never asked.
+    // Our own cancel came too late, or must be repeated, but not as fast as the venue can say no.
+    // The strategy never asked for it.
     slot.next_own_cancel = {tsc_now().value + hz_ / kOwnCancelsPerSecond};
     if (before.overdue != Overdue::kNot) settle_overdue(before, report.fix_seq);
     return;

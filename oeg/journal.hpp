@@ -1,7 +1,7 @@
 // The order journal: memory-mapped files to which every change of state is appended before it takes
 // effect outside. What is written survives the end of the process, not a power cut.
 //
-// It has no end but the disk's. Files, `path` being journal.file:
+// The journal has no end but the disk's. Files, `path` being journal.file:
 //
 //   path              the segment in use (journal_segment.hpp): a header page, then JournalRecords
 //   path.next         the one after it, made ahead of time, still without a record
@@ -12,7 +12,7 @@
 // A segment is known by the number in its header, whatever its name. A restart reads the checkpoint
 // and applies the records of its segment and of those after it.
 //
-// Who does what. The datapath appends; when a segment is full it goes on in the next one, which is
+// The datapath appends; when a segment is full it goes on in the next one, which is
 // there, reserved on the disk, its beginning touched: the change of one pointer. Everything else is
 // the control thread's: it makes the next segment, renames, follows the datapath by applying each
 // record to a state of its own (JournalState, the code that a restart runs), and writes that state

@@ -146,7 +146,7 @@ bool JournalState::reported(const JournalRecord& record) {
   return true;
 }
 
-// Of an order that was done.
+// A changed fill of an order that was done.
 bool JournalState::fill_changed(const wire::OrderEvent& event) {
   const std::uint32_t row = ledger.position_row(event.strategy_id, event.instrument_id);
   if (row == IdMap::kNone) return false;

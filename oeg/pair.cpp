@@ -359,7 +359,7 @@ void Pair::on_witness() noexcept {
       (void)rules_.enrol(word_.second(), holds_);
     settle();
   }
-  // Of two witnesses the other one may be the one that decides.
+  // Where there are two witnesses the other one may be the one that decides.
   if (!options_.witness_standby.empty() && !rules_.serves(word_.second())) return drop_witness();
   show_witness(true);
   const std::optional<Succession::Change> wanted = rules_.wanted();
@@ -418,7 +418,7 @@ void Pair::begin_streaming(link::BareConnection& connection, std::uint64_t now_n
     if (unsettled && !rules_.blocked()) lose_standby();
     return;
   }
-  // Who joins has renounced, whatever it was.
+  // A joiner has renounced, whatever it was.
   if (peer_ != nullptr || rules_.needs_confirmation()) {
     writer_.detach();
     drop(peer_);

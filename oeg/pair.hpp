@@ -156,8 +156,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   // kTakingOver: takes back the former leader's right to WRITE into our log. The log's own fence,
   // which came first, is what the proof rests on; this is the device's word for it.
   FenceResult revoke_former() noexcept;
-  // It waits for a witness that may be gone for good, with the word that the other one leads by.
-  // Nor does a later life of the witness decide, or an answer that leaves it as it was.
+  // This one waits for a witness that may be gone for good, with the word that the other one leads
+  // by. Nor does a later life of the witness decide, or an answer that leaves it as it was.
   bool waits_for_word() const noexcept {
     return shown_waits_.get() != 0 && shown_serves_.get() == 0;
   }

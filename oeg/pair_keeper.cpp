@@ -505,7 +505,7 @@ void PairKeeper::accept_standby(rdma::ConnectionRequest& request, const wire::He
   if ((hello.flags & wire::kAsksOnly) != 0) return answer_peer(request);
   const bool remembers = (hello.flags & wire::kRemembers) != 0;
   if (!datapath_->leads()) {
-    // Who asks to join has renounced.
+    // An oeg that asks to join has renounced.
     if (remembers && pair.stage() != Pair::Stage::kTakingOver) pair.peer_renounced();
     if (!remembers && pair.waits_for_word() && !std::exchange(newcomer_told_, true))
       log::warning(

@@ -26,7 +26,7 @@ class VenuePort {
   virtual bool takes_orders() const noexcept = 0;
   // Something that it has said is missing, and asked for.
   virtual bool behind_gap() const noexcept = 0;
-  // It does not read as fast as we write: what is sent now waits.
+  // The venue does not read as fast as we write: what is sent now waits.
   virtual bool congested() const noexcept = 0;
   // The sequence number that the next send() will use.
   virtual std::uint32_t next_seq() const noexcept = 0;

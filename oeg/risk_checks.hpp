@@ -37,7 +37,7 @@ struct Demand {
   std::uint32_t stop_price = 0;  // 0: it does not wait for one
 };
 
-// Of one request, its fields alone. A strategy may only use ids of its own.
+// Looks at the fields of one request alone. A strategy may only use ids of its own.
 inline bool malformed(const wire::OrderRequest& request, std::uint8_t strategy) noexcept {
   using wire::RequestKind;
   const bool id_ok = request.order_id >> 56 == 0 && request.order_id != 0 &&

@@ -123,7 +123,8 @@ void RiskLink::take_replicated(const wire::ControlBlock& replicated, bool leads)
   in_effect_.take_kills(replicated);
   take_block();
   if (id_ == 0) return;
-  // It would lift by its next block what it does not know. It comes again, and READs it first.
+  // This risk would lift by its next block a kill that it does not know. It comes again, and READs
+  // the kills first.
   hot_log_.note(Note::kRiskOlder);
   read_ = nullptr;
   end_risk();

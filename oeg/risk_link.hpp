@@ -45,7 +45,7 @@ class RiskLink {
   // For the risk that is being connected; only while vacant() and while none is connected. The
   // former region ends. Throws rdma::SetupError.
   rdma::Grant new_block();
-  // Of the risk that was let in last; nullptr: none was.
+  // The region of the risk that was let in last; nullptr: none was.
   const rdma::MemoryRegion* region() const noexcept {
     return block_ == nullptr ? nullptr : block_->grant().region;
   }
@@ -69,8 +69,8 @@ class RiskLink {
   // (is the process stopped?), and blocks that keep coming on this connection from the thread that
   // watches the limits.
   void watch(std::uint64_t now_ns) noexcept;
-  // Of a pair: the kill switch that was replicated here. leads: this oeg leads from now on; else
-  // the risk that is here brings it itself.
+  // In a pair: takes the kill switch that was replicated here. leads: this oeg leads from now on;
+  // else the risk that is here brings it itself.
   void take_replicated(const wire::ControlBlock& replicated, bool leads) noexcept;
   const wire::ControlBlock& in_effect() const noexcept { return in_effect_; }
 

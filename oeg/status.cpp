@@ -174,7 +174,7 @@ void OegApplication::describe(control::Json& status) {
   status["market"] = {{"alive", datapath_->market().alive().get() != 0},
                       {"instruments", datapath_->instruments_known().get()}};
   status["shard"] = config_.shard;
-  // Who holds the control block: of several risks the one whose kills this oeg obeys.
+  // The risk that holds the control block: of several, the one whose kills this oeg obeys.
   status["risk"] = "";
   for (const link::SubscriberStatus& risk : datapath_->events().subscribers())
     if (!risk.lost) status["risk"] = risk.name;

@@ -185,8 +185,8 @@ bool Succession::move(std::uint64_t witness, Leadership found) noexcept {
       (asks_ != Asks::kNothing && asks_ != Asks::kPair && !again) || moving_ == Moving::kTold)
     return false;
   if (moving_ == Moving::kHolds && witness == moving_to_) return false;  // the standby is told next
-  // Of a life that is newer than what we know: it may decide for others, not for us. An older word
-  // is what it held when we left it for another one.
+  // A life of the witness with a newer word may decide for others, not for us. An older word is
+  // what it held when we left it for another one.
   const Leadership standing = word_.alone ? paired() : word_;
   if (found != standing && found != word_ && found.epoch >= word_.epoch) return false;
   moving_to_ = witness;

@@ -1,5 +1,5 @@
-// Who of a pair leads. The rules alone: no fabric, no clock, no threads, so that a test can run
-// them through every order of events (tests/unit/oeg/succession_model_test.cpp).
+// Which oeg of a pair leads. The rules alone: no fabric, no clock, no threads, so that a test can
+// run them through every order of events (tests/unit/oeg/succession_model_test.cpp).
 //
 // One word at a witness (wire::Leadership) says which epoch it is, who leads, and whether alone. It
 // is changed by COMPARE_SWAP only, and each change raises the epoch, so no value ever comes back.
@@ -102,7 +102,7 @@ class Succession {
   // Enrolled, and a joiner has everything: from now on needs_confirmation(). What to tell it, with
   // witness(), as an entry of its log. Nothing: not now.
   std::optional<wire::Leadership> offer() noexcept;
-  // It has confirmed that entry.
+  // The joiner has confirmed that entry.
   void on_offer_confirmed(wire::Leadership paired) noexcept;
 
   // ---- leader of a pair

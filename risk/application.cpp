@@ -160,7 +160,8 @@ void RiskApplication::register_commands() {
 
 namespace {
 
-// Of a person, by the request. Anything that would garble a line of a log is left out.
+// The name of the person who asks, from the request. Anything that would garble a line of a log is
+// left out.
 std::array<char, sizeof(wire::KillRecord::operator_name)> operator_of(
     const control::Json& request) {
   std::array<char, sizeof(wire::KillRecord::operator_name)> name{};
@@ -432,7 +433,7 @@ void merge_venues(control::Summary& all) {
 void RiskApplication::summarize(control::Summary& summary) {
   summary.stood_by = stands_by();
   if (summary.stood_by) return;
-  // Of several that were active one after another the last counts.
+  // Where several risks were active one after another, the last counts.
   summary.details["active_ms"] = static_cast<std::uint64_t>(active_ms_);
   summary.has_positions = true;
   for (std::size_t index = 0; index < venues_.size(); ++index) {

@@ -47,7 +47,8 @@ std::vector<std::string> advice(const RiskConfig& config);
 
 MonitorOptions monitor_options(const RiskConfig& config);
 
-// Of every venue: those of `venues`, with their numbers, or the one of feed and gateway.
+// The configuration of every venue: those of `venues`, with their numbers, or the one of feed and
+// gateway.
 std::vector<market::VenueConfig> venues_of(const RiskConfig& config);
 
 // The limits of one strategy: [limits] with its own [[strategy]] laid over.

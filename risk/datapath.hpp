@@ -27,7 +27,7 @@ struct OperatorCommand {
   std::array<char, sizeof(wire::KillRecord::operator_name)> operator_name;  // NUL-padded
 };
 
-// Of one venue; the references must outlive the datapath.
+// The links of one venue; the references must outlive the datapath.
 struct VenueLinks {
   market::MarketReader& market;
   Gateways& gateways;

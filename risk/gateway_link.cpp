@@ -223,7 +223,7 @@ bool GatewayLink::watches() noexcept {
 bool GatewayLink::take_over_kills() noexcept {
   if (kills_taken_over_) return true;
   if (!found_is_known() || (other_ != nullptr && !other_->found_is_known())) return false;
-  // Of a pair the newer one first, so that the older one is known as such.
+  // In a pair the newer one first, so that the older one is known as such.
   if (other_ != nullptr && other_->found_version() > found_version()) other_->adopt_found();
   adopt_found();
   return true;
@@ -299,7 +299,7 @@ void GatewayLink::reconcile(std::uint64_t now_ns) noexcept {
     passes_.add();
     if (pass_complete_) {
       reconciled_ = watching_ = true;
-      // Of one that hangs nobody knows what the exchange has done since.
+      // Where it hangs, nobody knows what the exchange has done since.
       if (alive_.get() != 0) monitor_.on_whole(options_.venue);
       if (pair_ != nullptr) pair_->watched = true;
     }
@@ -309,7 +309,7 @@ void GatewayLink::reconcile(std::uint64_t now_ns) noexcept {
                             : std::min(kUnsettledIntervalNs, options_.reconcile_interval_ns));
 }
 
-// It leads no more: a row that is still on its way is none to take over later.
+// The oeg leads no more: a row that is still on its way is none to take over later.
 void GatewayLink::abandon_pass() noexcept {
   passing_ = false;
   if (!reading_) return;

@@ -1,7 +1,7 @@
 // Everything between risk and one oeg on one connection: the drop copy in, the control block out,
 // the table of positions READ now and then, oeg's heartbeat watched.
 //
-// Of a pair (gateways.hpp) events and positions count from the oeg that leads. It says so on its
+// In a pair (gateways.hpp) events and positions count from the oeg that leads. It says so on its
 // drop copy; a higher epoch than any before ends the other one, and is like a reconnect: rows
 // become whole again by a pass over its table. Control blocks go to both at all times.
 #pragma once
@@ -67,7 +67,7 @@ class GatewayLink {
   std::string not_ready_reason() const;
   // The last attempt was refused, because oeg has another risk.
   bool held() const noexcept { return held_; }
-  // Likewise, of late, and that oeg leads: the other risk is the active one.
+  // Another risk has been at this oeg of late, and the oeg leads: that risk is the active one.
   bool held_by_active(std::uint64_t now_ns) const noexcept {
     return held_leader_ && now_ns < held_at_ns_ + kHeldNs;
   }
@@ -76,7 +76,7 @@ class GatewayLink {
   bool connecting() const noexcept { return subscriber_.connecting(); }
   // The datapath ends the connection soon, so that another risk may have it.
   void let_go() noexcept { let_go_.store(true, std::memory_order_relaxed); }
-  // Of the oeg that was connected last, at most 15 letters; empty: none yet.
+  // The name of the oeg that was connected last, at most 15 letters; empty: none yet.
   const std::string& peer_name() const noexcept { return peer_name_; }
 
   // ---- datapath thread
@@ -95,14 +95,15 @@ class GatewayLink {
   const Counter& alive() const noexcept { return alive_; }
   const link::Losses& losses() const noexcept { return losses_; }  // of oeg
   const Counter& blocks_written() const noexcept { return blocks_written_; }
-  // Of the kill switch, as oeg's memory has it by the transport's word; 0: none of this connection.
+  // The version of the kill switch that oeg's memory has, as the transport confirms; 0: none of
+  // this connection.
   const Counter& kill_version() const noexcept { return kill_version_; }
   // 1 once a block was written on this connection: oeg's kill switch was taken over before.
   const Counter& holds() const noexcept { return holds_; }
   const Counter& passes() const noexcept { return passes_; }
   const std::string& endpoint() const noexcept { return options_.endpoint; }
   const Counter& connected() const noexcept { return connected_; }
-  // Of a pair: 1 while this connection's oeg leads, the epoch in which it said so last, and events
+  // In a pair: 1 while this connection's oeg leads, the epoch in which it said so last, and events
   // of an oeg that did not lead (any more), which were not applied.
   const Counter& leads() const noexcept { return leads_; }
   const Counter& epoch() const noexcept { return epoch_; }

@@ -52,7 +52,7 @@ bool Gateways::maintain(GatewayLink& link, const GatewayLink* other, std::uint64
   return true;
 }
 
-// Who has lost the oeg that leads, and finds another risk there, has been replaced.
+// A risk that has lost the oeg that leads, and finds another risk there, has been replaced.
 void Gateways::follow_role() {
   const bool any = first_.connected().get() != 0 || (standby_ && standby_->connected().get() != 0);
   const auto tells = [any](const GatewayLink& link) {

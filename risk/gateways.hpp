@@ -28,15 +28,15 @@ class Gateways {
 
   // ---- control thread, each tick
   bool maintain(std::uint64_t now_ns);  // true: connected to one just now
-  // Of the one that leads; empty, too, while this risk stands by.
+  // Why the oeg that leads is not ready; empty, too, while this risk stands by.
   std::string not_ready_reason() const;
   // Another risk was found at an oeg, and since then this one has not had the oeg that leads.
   // Any thread. Relaxed: nothing is ordered by it.
   bool stands_by() const noexcept { return stands_by_.load(std::memory_order_relaxed); }
-  // It has the oeg that leads, and that oeg's kill switch is known: a change of it may be asked
-  // for.
+  // This risk has the oeg that leads, and that oeg's kill switch is known: a change of it may be
+  // asked for.
   bool holds() const noexcept { return active() && leader()->holds().get() != 0; }
-  // It has the oeg that leads.
+  // This risk has the oeg that leads.
   bool active() const noexcept { return leader() != nullptr && leader()->connected().get() != 0; }
 
   // ---- datapath thread, as GatewayLink's

@@ -50,7 +50,7 @@ struct Range {
   }
   Int128 magnitude_max() const noexcept { return high > -low ? high : -low; }
 };
-// Of one strategy in one symbol, over all venues.
+// What one strategy holds in one symbol, over all venues.
 struct Exposure {
   Range shares;
   Range value;  // at each venue's mark
@@ -109,8 +109,8 @@ class Ledger {
   const std::vector<StrategySums>& strategies() const noexcept { return strategies_; }
   Row* first_row(std::uint32_t instrument) noexcept { return at(first_[instrument]); }
   Row* next_row(const Row& row) noexcept { return at(row.next); }
-  // Of the row's strategy and symbol. What the venues of `doubtful` hold, and rows without a name,
-  // which may be of any symbol, are not certain.
+  // The exposure of the row's strategy in its symbol. What the venues of `doubtful` hold, and rows
+  // without a name, which may be of any symbol, are not certain.
   Exposure exposure(const Row& row, VenueSet doubtful) const noexcept;
   // Several venues: the least that it may be. sums: of strategies(), or total().
   Int128 pnl_min(const StrategySums& sums, VenueSet doubtful) const noexcept;

@@ -121,7 +121,7 @@ void Monitor::remove_order(OpenOrder& order, InRow in_row) noexcept {
   orders_[row.venue].erase(order);
 }
 
-// Of no row: oeg has not booked it either.
+// The exception belongs to no row: oeg has not booked it either.
 void Monitor::on_exception(const wire::OrderEvent& event) noexcept {
   counters_.orders.exceptions.add();
   if (observer_ != nullptr) observer_->on_exception(event);

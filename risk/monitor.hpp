@@ -5,7 +5,7 @@
 // breaks kills its strategy (or all), and only a person lifts a kill again: neither a restart of
 // risk nor one of oeg does (DESIGN.md).
 //
-// Of several venues each has a drop copy, a table of positions, a market and an oeg of its own;
+// Each of several venues has a drop copy, a table of positions, a market and an oeg of its own;
 // `venue` is its index. Limits and the kill switch are one.
 #pragma once
 

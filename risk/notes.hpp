@@ -25,7 +25,7 @@ class Notes final : public MonitorObserver {
   void on_doubtful(std::uint32_t venue) noexcept override;
 
  private:
-  // Of several venues these are defined once for each, with its name.
+  // With several venues these are defined once for each, with its name.
   enum class AtVenue : std::uint16_t {
     kPositionApart,
     kCashApart,

@@ -52,7 +52,7 @@ class Standing {
   VenueSet doubtful() const noexcept { return doubtful_; }
   // Neither: sums count as they are.
   bool certain() const noexcept { return (unknown_ | doubtful_) == 0; }
-  // Of the last advance() that was true.
+  // The venues that became doubtful at the last advance() that was true.
   VenueSet became_doubtful() const noexcept { return became_doubtful_; }
 
   // Any thread.

@@ -14,7 +14,7 @@ namespace tickpath {
 
 enum class DatapathState : std::uint8_t { kOutside, kPolling, kSession };
 
-// Of the calling thread. Async-signal-safe, allocation-free: a malloc hook may call it.
+// The state of the calling thread. Async-signal-safe, allocation-free: a malloc hook may call it.
 DatapathState datapath_state() noexcept;
 void set_datapath_state(DatapathState state) noexcept;
 

@@ -10,7 +10,7 @@ namespace tickpath {
 inline constexpr std::uint64_t kFnvBasis = 0xcbf2'9ce4'8422'2325;
 inline constexpr std::uint64_t kFnvPrime = 0x0000'0100'0000'01b3;
 
-// Of bytes, or of bytes behind those whose hash is `before`.
+// The hash of bytes, or of bytes behind those whose hash is `before`.
 constexpr std::uint64_t fnv1a(std::string_view bytes, std::uint64_t before = kFnvBasis) noexcept {
   for (const char byte : bytes) before = (before ^ static_cast<unsigned char>(byte)) * kFnvPrime;
   return before;

@@ -5,7 +5,7 @@
 
 namespace tickpath {
 
-// Of any length. Allocates: not for datapath threads.
+// A text of any length. Allocates: not for datapath threads.
 [[gnu::format(printf, 1, 2)]] std::string formatted(const char* pattern, ...);
 
 }  // namespace tickpath

@@ -38,8 +38,8 @@ void reserve_touched(std::vector<T>& vector, std::size_t count) {
   vector.clear();
 }
 
-// Of the calling thread, before it polls: the pages of its stack that deep calls will need, and of
-// its heap those of the rare work that allocates on a datapath (SessionScope).
+// Touches pages of the calling thread before it polls: those of its stack that deep calls will
+// need, and those of its heap for the rare work that allocates on a datapath (SessionScope).
 void prefault_stack() noexcept;
 void prefault_heap() noexcept;
 // What free() returns stays mapped in this process, for the next who allocates. Before threads.
@@ -60,7 +60,7 @@ struct PageFaults {
   std::uint64_t minor = 0;  // the page was in memory
   std::uint64_t major = 0;  // it was read from a disk
 };
-// Of one thread of this process since it started. nullopt: there is none of this id.
+// Page faults of one thread of this process since it started. nullopt: there is none of this id.
 std::optional<PageFaults> page_faults(int thread_id) noexcept;
 
 }  // namespace tickpath

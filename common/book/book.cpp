@@ -63,7 +63,7 @@ bool BasicBookSet<kQueues>::grow(SideHead& head) noexcept {
   return true;
 }
 
-// Of a side whose orders are gone.
+// Drops the levels of a side whose orders are gone.
 template <bool kQueues>
 void BasicBookSet<kQueues>::drop_side(SideHead& head) noexcept {
   const detail::Rung* const rungs = ladders_.rungs(head.offset);

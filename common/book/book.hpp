@@ -164,7 +164,7 @@ class BasicBookSet {
     std::uint32_t first;  // of the queue, if there are any
     std::uint32_t last;
   };
-  // Of one side; both of a symbol are in one cache line.
+  // The head of one side; both of a symbol are in one cache line.
   struct alignas(32) SideHead {
     std::uint64_t best_shares;
     std::uint32_t best_price;

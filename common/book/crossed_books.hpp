@@ -19,7 +19,7 @@ constexpr bool is_crossed(std::uint32_t best_bid, std::uint32_t best_ask) noexce
   return best_bid > best_ask - 1;
 }
 
-// Of one book; times are the feed's own.
+// How often and how long one book was crossed; times are the feed's own.
 struct CrossedBook {
   Counter times;
   Counter total_ns;  // of those that are over, or that finish() ended
@@ -59,7 +59,7 @@ class CrossedBooks {
 
   const CrossedBook& operator[](std::size_t at) const noexcept { return books_[at]; }
   std::size_t size() const noexcept { return size_; }
-  // Of all books.
+  // Sums over all books.
   const Counter& times() const noexcept { return times_; }
   const Counter& now() const noexcept { return now_; }
   const Counter& total_ns() const noexcept { return total_ns_; }

@@ -77,7 +77,7 @@ class Lookahead {
   // Offsets in an Add Order message, ITCH 5.0, 1.3.1 and 1.3.2.
   static constexpr std::size_t kAddSideOffset = 19;
   static constexpr std::size_t kAddPriceOffset = 32;
-  // Of those about orders.
+  // The shortest message about orders.
   static constexpr std::size_t kShortest = itch::kHeaderBytes + 8;
 
   const Books& books_;

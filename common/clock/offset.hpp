@@ -21,7 +21,7 @@ struct PeerTime {
   std::uint64_t error_ns = 0;
 };
 
-// Who is notified. The polling thread calls it, about once a second.
+// Receives the times that were measured. The polling thread calls it, about once a second.
 class OffsetSink {
  public:
   virtual void on_peer_time(const PeerTime& time) noexcept = 0;
@@ -66,7 +66,8 @@ class OffsetEstimator {
   // Times that a bound contradicted what was known (a clock that stepped, a host that slept): all
   // was forgotten and learnt anew.
   std::uint64_t contradictions() const noexcept { return contradictions_; }
-  // Of the peer's clock against ours, beyond the nominal rates, as far as known: the middle, ppm.
+  // The drift of the peer's clock against ours, beyond the nominal rates, as far as known: the
+  // middle, ppm.
   double drift_ppm() const noexcept;
 
  private:

@@ -53,7 +53,7 @@ struct RealRange {
   double min;
   double max;
 };
-// Of money(): far above any book, and 10,000 times it still fits 64 bits.
+// The bound of money(): far above any book, and 10,000 times it still fits 64 bits.
 inline constexpr double kMoneyMax = 9e14;
 
 // What every function that adds a key returns, to say more about it at once.
@@ -221,7 +221,7 @@ class Schema {
     return FieldHandle(core_->add(std::move(field)));
   }
 
-  // Of an element of tables(): a std::string that becomes the place of its [[key]],
+  // A std::string of an element of tables() that becomes the place of its [[key]],
   // "file:line:column", for errors that only show later.
   template <class Member>
   void place(Member member) {

@@ -1,4 +1,4 @@
-// Who may connect to a program: looks at a request before anything is granted.
+// Which peers may connect to a program: looks at a request before anything is granted.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class Admission {
   std::optional<wire::Hello> admit(rdma::ConnectionRequest& request);
   // The same for what the program itself finds wrong (an id that is taken).
   void refuse(rdma::ConnectionRequest& request, const std::string& why);
-  // Of a service whose hello says which symbols the peer needs (wire::Shard): whether they are
+  // For a service whose hello says which symbols the peer needs (wire::Shard): whether they are
   // those of this program, or any will do. False: refused with a text that names `key`, where the
   // program's configuration says it.
   bool admit_shard(rdma::ConnectionRequest& request, const wire::Hello& hello, wire::Shard own,

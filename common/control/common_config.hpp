@@ -20,7 +20,7 @@ inline constexpr int kCpuAuto = -2;  // a core that no other polling thread has,
 struct CommonConfig {
   std::string name;             // of this instance; empty: the program's
   std::string run_dir = "run";  // one for all programs that belong together
-  // Of a pipeline of several venues: to which one this program belongs; 0: there is one, or it
+  // The venue that this program belongs to, in a pipeline of several; 0: there is one, or it
   // belongs to all.
   std::uint8_t venue = 0;
   // For `tickpath up`: instances of one program with the same word here share a process; empty: one

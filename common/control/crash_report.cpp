@@ -33,7 +33,7 @@ std::array<char, 512> line{};
 std::atomic<const char*> to_tell{nullptr};
 std::atomic<int> untold{1};  // of those who are to tell it
 
-// Of what a handler may call (signal-safety(7)): no printf, no locale.
+// A line of text, made by what a handler may call (signal-safety(7)): no printf, no locale.
 class Line {
  public:
   Line& operator<<(std::string_view text) noexcept {

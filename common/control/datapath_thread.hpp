@@ -87,7 +87,7 @@ class DatapathThread {
   const std::string& cores() const noexcept { return cores_; }  // "cpu 1", "cpus 0-1 (unpinned)"
   const Counter& turns() const noexcept { return turns_; }
   const Counter& idle_turns() const noexcept { return idle_turns_; }
-  // Of the running thread, for who watches it; 0 before it runs. Any thread.
+  // The id of the running thread, for a watcher; 0 before it runs. Any thread.
   int thread_id() const noexcept { return thread_id_.load(std::memory_order_acquire); }
   // Its CPU time; valid once thread_id() is not 0, until stop().
   clockid_t cpu_clock() const noexcept { return cpu_clock_; }

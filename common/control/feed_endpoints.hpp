@@ -23,7 +23,7 @@ struct FeedLines {
   std::string interface_b;       // empty: as interface
 };
 config::Schema<FeedLines> feed_lines_schema();
-// Of the keys under "feed.".
+// Checks the keys under "feed.".
 void check_lines(const FeedLines& lines, config::Problems& problems);
 
 // The shard of a key that is "k/n" or empty (all symbols). Of a text that is no shard the whole:
@@ -38,7 +38,7 @@ void check_endpoint(const char* key, const std::string& text, config::Problems& 
 // feed.source: what the lines are sent from, the same in who sends them and who takes them. Port 0:
 // it is empty. Throws net::NetError.
 net::Endpoint feed_source(const std::string& source);
-// Of line B: its own, or line A's with the next port.
+// The endpoint of line B: its own, or line A's with the next port.
 net::Endpoint feed_source_b(const std::string& source, const std::string& source_b);
 // Empty or addresses, one of line B alone next to line A's.
 void check_sources(const std::string& source, const std::string& source_b,

@@ -1,5 +1,5 @@
-// Who is killed, as the datapath thread of risk or oeg knows it, for its control thread to show and
-// to keep in a file.
+// Which strategies are killed, as the datapath thread of risk or oeg knows it, for its control
+// thread to show and to keep in a file.
 #pragma once
 
 #include <array>

@@ -24,7 +24,7 @@ void tell(const ErasedProgram& program, const std::vector<std::string>& problems
 // "config/venues/oeg-1.toml" -> "oeg-1"
 std::string stem(const std::string& path) { return std::filesystem::path(path).stem(); }
 
-// Those that concern this configuration. One without a scope concerns all of them.
+// The overrides that concern this configuration. One without a scope concerns all of them.
 std::vector<std::string> overrides_of(const CommandLine& line, const std::string& path,
                                       bool scoped) {
   if (!scoped) return line.overrides;
@@ -120,7 +120,7 @@ int run_erased(int argc, char** argv, const ErasedProgram& program) {
   ::umask(0077);
   // A peer that closes its socket is an error code here, not a signal.
   std::signal(SIGPIPE, SIG_IGN);
-  // Likewise a file that reaches the limit on its size (ulimit -f): as a full disk.
+  // A file that reaches the limit on its size (ulimit -f) is as a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
   keep_freed_memory();
   return Process(program, std::move(instances)).run();

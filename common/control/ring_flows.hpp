@@ -10,7 +10,7 @@
 
 namespace tickpath::control {
 
-// Of each reader the newest connection; none where that was lost, for then nobody can say how far
+// The newest connection of each reader; none where that was lost, for then nobody can say how far
 // the reader came.
 inline std::vector<RingFlow> ring_flows(const std::vector<link::SubscriberAccount>& accounts) {
   std::map<std::string, const link::SubscriberAccount*> newest;

@@ -93,8 +93,8 @@ class Runtime {
   // (foreign_code.hpp), and a stop ends the program although it hangs there. Throws what `function`
   // throws.
   virtual void run_foreign(const std::function<void()>& function) = 0;
-  // Likewise, for what waits for others, and asks stop_wanted() meanwhile. waits_for: the answer to
-  // `ready`.
+  // Runs a function that waits for others, and asks stop_wanted() meanwhile. waits_for: the answer
+  // to `ready`.
   virtual void run_waiting(const std::string& waits_for, const std::function<void()>& function) = 0;
 
   // An admin command of the program's own: {"command": "kill", ...} is answered by what the

@@ -24,7 +24,7 @@ namespace asio = boost::asio;
 
 namespace {
 
-// Of a hang in nobody else's code.
+// Says that it hangs in our own code.
 constexpr std::string_view kHangsInATurn = "the datapath thread hangs in a turn";
 
 // A descriptor of its own for the reactor: the caller may watch one twice, and close it.
@@ -172,7 +172,7 @@ void RuntimeImpl::check_hang() {
     log::flush();
     return;
   }
-  // It may have been late already when it entered the code in which it stays.
+  // The turn may have been late already when it entered the code in which it stays.
   const char* const foreign = foreign_code();
   if (!hang_.empty() && (foreign == nullptr || hang_ != kHangsInATurn)) return;
   hang_ = kHangsInATurn;

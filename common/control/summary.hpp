@@ -62,7 +62,7 @@ struct ReportFlow {
   std::uint64_t dropped = 0;   // could not be delivered: their strategy is gone (oeg)
 };
 
-// Of one strategy in one instrument. Rows without any fill may be left out.
+// The position of one strategy in one instrument. Rows without any fill may be left out.
 struct PositionSummary {
   std::uint8_t strategy_id = 0;
   std::string symbol;       // without padding

@@ -117,7 +117,7 @@ DecodeResult decode(const Fields& fields, MessageReject& message) noexcept;  // 
 bool parse_number(std::string_view text, std::uint64_t& value) noexcept;
 // A float as Price(4): up to four decimals, trailing zeros allowed, no sign. False as above.
 bool parse_price(std::string_view text, Price& price) noexcept;
-// Likewise with any number of decimals. Six are kept, the fifth and sixth in `hundredths` of
+// Parses a price with any number of decimals. Six are kept, the fifth and sixth in `hundredths` of
 // 1/10,000; `exact` says whether those behind them are all 0.
 bool parse_executed_price(std::string_view text, Price& price, std::uint8_t& hundredths,
                           bool& exact) noexcept;
@@ -153,7 +153,7 @@ enum class SessionRejectReason : std::uint8_t {
 std::string_view describe(SessionRejectReason reason) noexcept;
 
 Route route_back(const Fields& fields) noexcept;
-// It came by way of others, or is for others: it has any of the fields of a route.
+// The message came by way of others, or is for others: it has any of the fields of a route.
 bool is_routed(const Fields& fields) noexcept;
 
 // What a session-level Reject says.

@@ -18,7 +18,7 @@ class Reader {
     if (text.size() > kClOrdIdMax) return fail(DecodeStatus::kTooLong, tag);
     if (!text.empty()) parse_id(text, value);
   }
-  // Of a request, which is told if it is longer.
+  // A name in a request; one that is longer is refused with a text.
   std::string_view optional_name(std::uint32_t tag, std::size_t length_max) noexcept {
     const auto text = fields_.get(tag);
     if (text.size() > length_max) fail(DecodeStatus::kTooLong, tag);
@@ -71,7 +71,7 @@ class Reader {
       text = text.substr(0, point + 5);
     (void)parse_price(text, value);
   }
-  // Likewise.
+  // A number of shares for people; 0 where the field has none.
   void quantity_shown(std::uint32_t tag, std::uint32_t& value) noexcept {
     Price shares;
     const bool fits = parse_price(fields_.get(tag), shares) && shares.value % kPriceScale == 0 &&
@@ -98,11 +98,11 @@ class Reader {
       message.commission_known = false;
     message.commission_millionths = !message.commission_known ? 0 : rebate ? -fee : fee;
   }
-  // Of a request: any side that FIX has. The venue refuses those that it does not.
+  // Any side that FIX has, in a request. The venue refuses those that it does not.
   void any_side(Side& value) noexcept {
     value = static_cast<Side>(one_of(54, "123456789ABCDEFG", '1', true) - '0');
   }
-  // Likewise whatever is a number. text: why the venue does not take it.
+  // Any number in a request. text: why the venue does not take it.
   void term_price(std::uint32_t tag, Price& value, bool needed, std::string_view text) noexcept {
     value = {};
     if (!needed && !fields_.has(tag)) return;
@@ -132,7 +132,7 @@ class Reader {
     if (text.size() > sizeof(value.text)) return fail(DecodeStatus::kBadValue, 55);
     value = Symbol::from(text);
   }
-  // Of a request: whatever the peer takes for one.
+  // Whatever the peer takes for a symbol in a request.
   template <class Message>
   void any_symbol(Message& message) noexcept {
     message.symbol_text = required(55);
@@ -199,7 +199,7 @@ constexpr std::string_view kExecTypes42 = "0123456789ABCDEL";
 // 150 in FIX 4.4: F is a trade, G and H correct one and take it back, I answers a status request.
 constexpr std::string_view kExecTypes44 = "03456789ABCDEFGHIL";
 
-// Of both versions; the venue takes few of them.
+// Order types of both versions; the venue takes few of them.
 constexpr std::string_view kOrderTypes = "123456789ABCDEFGHIJKLMP";
 
 constexpr std::string_view kFloor = "MaxFloor (111) is no whole number of shares above 0";
@@ -383,7 +383,7 @@ DecodeResult decode(const Fields& fields, ExecutionReport& message) noexcept {
   read.id(17, message.exec_id);
   report_kind(read, v44, message);
   read.symbol(message.symbol);
-  // Of no order: the answer to a mass status request that finds none.
+  // A report about no order answers a mass status request that finds none.
   message.status ? read.any_side(message.side) : read.side(message.side);
   read.quantity(151, message.leaves_qty, true);
   read.quantity(14, message.cum_qty, true);

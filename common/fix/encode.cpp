@@ -82,7 +82,7 @@ class Encoder::Body {
     at_ += N - 1;
     return *this;
   }
-  // Of a value; its end is still to come.
+  // A part of a value; its end is still to come.
   Body& part(std::string_view value) noexcept {
     std::memcpy(at_, value.data(), value.size());
     at_ += value.size();
@@ -156,7 +156,7 @@ class Encoder::Body {
     put("145=", route.to_location);
     return *this;
   }
-  // Of a report that has none of 41, 790, 31, 32, of which it takes the room.
+  // Fields of a mass status answer, in the room of 41, 790, 31 and 32, which such a report lacks.
   Body& mass_status(const ExecutionReport& message) noexcept {
     raw("584=").text(message.mass_status_id.substr(0, kClOrdIdMax));
     raw("911=").number(message.reports_total);

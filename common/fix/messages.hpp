@@ -143,7 +143,7 @@ enum class MassCancelRejectReason : std::uint8_t {
 // Longest ClOrdID (11, 41) and Account (1) of a peer that are taken and sent.
 inline constexpr std::size_t kClOrdIdMax = 32;
 inline constexpr std::size_t kAccountMax = 32;
-// Likewise of a Symbol, which may be of anything.
+// The longest Symbol that is taken; it may name anything.
 inline constexpr std::size_t kSymbolMax = 32;
 
 // New Order - Single, MsgType D. Initiator to acceptor.
@@ -162,7 +162,7 @@ struct NewOrderSingle {
   std::string_view cl_ord_id_text;  // 11
   std::string_view account;         // 1; read, not sent
   std::string_view party;           // 448, FIX 4.4: the first PartyID; read, not sent
-  // Of a decoded request: why it is not carried out, though it is valid FIX; empty: it is taken.
+  // Why a decoded request is not carried out, though it is valid FIX; empty: it is taken.
   std::string_view unsupported;
   std::string_view symbol_text;  // 55, whole
 };
@@ -303,7 +303,7 @@ struct ExecutionReport {
   std::string_view account;  // 1: empty is absent
   std::string_view symbol_text;
   std::string_view status_request_id;  // 790, FIX 4.4: of the request that a status answers
-  // Of an answer to a mass status request, FIX 4.4; empty is absent, as are the next two then.
+  // An answer to a mass status request, FIX 4.4, has it; empty: absent, as are the next two then.
   std::string_view mass_status_id;  // 584
   std::uint32_t reports_total = 0;  // 911
   bool last_report = false;         // 912

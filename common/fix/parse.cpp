@@ -18,7 +18,7 @@ constexpr std::uint32_t kKnownTags[] = {
     151, 371, 372, 373, 379, 380, 434, 448, 530, 531, 532, 533, 584, 585, 790,
 };
 static_assert(std::size(kKnownTags) <= 64);
-// Those that few orders have: looked at together (Fields::has_rare()).
+// Tags that few orders have: looked at together (Fields::has_rare()).
 constexpr std::uint32_t kRareTags[] = {
     15,  22,  48,  63,  64,  65,  100, 115, 116, 120, 126, 128, 129,
     144, 145, 152, 167, 168, 210, 211, 336, 386, 388, 389, 432, 625,

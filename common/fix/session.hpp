@@ -59,9 +59,10 @@ struct SessionOptions {
   // own is sent again at once, without a ResendRequest. For peers that do the same; with one that
   // does not say it everything is as without.
   bool next_expected = false;
-  // Of the initiator in its Logon: sent by an initiator, asked for by an acceptor; empty: neither.
-  // FIX 4.4: Username (553) and Password (554). FIX 4.2 has no such fields: there the password is
-  // RawData (96), as is the custom, and the CompIDs are the name. In no log and in no store.
+  // The name and password in a Logon: sent by an initiator, asked for by an acceptor; empty:
+  // neither. FIX 4.4: Username (553) and Password (554). FIX 4.2 has no such fields: there the
+  // password is RawData (96), as is the custom, and the CompIDs are the name. In no log and in no
+  // store.
   std::string username;
   Secret password;
   // Checks what the peer sends against the dictionary (dictionary.hpp) and refuses what breaks it;
@@ -106,7 +107,7 @@ struct MessageInfo {
   std::string_view text{};   // the whole message; valid inside the callback
   bool routed = false;  // it has a route (115, 116, 144, 128, 129, 145), to be read from the text
 
-  // It may say what was said before.
+  // The message may say what was said before.
   bool may_repeat() const noexcept { return poss_dup || poss_resend; }
 };
 

@@ -29,7 +29,7 @@ constexpr double kSilenceFactor = 1.2;
 
 constexpr std::string_view kUnreadText = "the peer does not read: no room for what it must be told";
 
-// Of "YYYYMMDD-HH:MM:SS"; -1: it is none.
+// The second of the day in "YYYYMMDD-HH:MM:SS"; -1: it is no such time.
 int second_of_day(std::string_view time) noexcept {
   if (time.size() < 17) return -1;
   int seconds = 0;
@@ -74,7 +74,7 @@ bool Session::Impl::receive() noexcept {
   if (held_) [[unlikely]] {
     dispatch();
     if (!held_) return true;
-    // It waits for us, not we for it.
+    // The peer waits for us, not we for it.
     last_received_ = tsc_now();
     received_since_sync_ = true;
     return false;
@@ -468,7 +468,7 @@ void Session::Impl::send_heartbeat(std::string_view test_request_id) noexcept {
 }
 
 bool Session::Impl::write(const char* bytes, std::size_t length) {
-  // It is in the store, or about to be: a peer that reads again asks for it.
+  // The message is in the store, or about to be: a peer that reads again asks for it.
   if (pending_bytes() + length > options_.send_buffer_bytes) {
     if (!broken_) on_event(kUnreadText.data(), kUnreadText.size());
     broken_ = true;

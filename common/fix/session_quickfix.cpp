@@ -11,7 +11,7 @@
 namespace tickpath::fix {
 namespace {
 
-// Of the standard header, and what QuickFIX goes by.
+// Tags of the standard header, by which QuickFIX goes.
 bool is_header(std::uint32_t tag) noexcept {
   constexpr std::uint32_t kTags[] = {8, 9, 34, 35, 43, 49, 52, 56, 97, 122};
   return std::find(std::begin(kTags), std::end(kTags), tag) != std::end(kTags);

@@ -109,7 +109,7 @@ HomeIndex::Result HomeIndex::look() noexcept {
   return go(ask_bucket());
 }
 
-// Of the entry that was free: it is ours, or another symbol's by now, and the search goes on.
+// The entry that was free is ours, or another symbol's by now, and the search goes on.
 HomeIndex::Result HomeIndex::named() noexcept {
   if (answer() != 0) return go(ask_bucket());
   patience_ = 0;

@@ -78,7 +78,7 @@ class HomeLayout {
   std::size_t bucket(std::size_t number) const noexcept {
     return kIndex + number * kCacheLineBytes;
   }
-  // Of a symbol's word: the bucket in which the search begins.
+  // The bucket in which the search for a symbol's word begins.
   std::size_t first_bucket(std::uint64_t symbol) const noexcept {
     return (symbol * 0x9e3779b97f4a7c15ull) >> 32 & (buckets_ - 1);
   }

@@ -103,7 +103,8 @@ void HomeLease::take_words(std::uint64_t now_ns) noexcept {
   }
 }
 
-// Of ours. Where it failed, somebody ended the epoch: the next beat begins another.
+// The answer to our own beat. Where it failed, somebody ended the epoch: the next beat begins
+// another.
 void HomeLease::take_beat() noexcept {
   const std::uint64_t found = *reinterpret_cast<std::uint64_t*>(memory() + kCacheLineBytes);
   if (found != expected_) {

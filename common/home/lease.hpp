@@ -39,7 +39,7 @@ class HomeLease final : public link::OneSidedClient {
 
   // Each turn, after polling the connection. now_ns: monotonic.
   void step(std::uint64_t now_ns) noexcept;
-  // Who we are now; nobody before the first epoch, and while one was ended.
+  // This writer in its epoch; nobody before the first epoch, and while one was ended.
   wire::Writer self() const noexcept { return self_; }
   bool failed() const noexcept { return failed_; }
   // All words as READ last; changes() counts the epochs seen to begin or end.

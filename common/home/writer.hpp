@@ -109,7 +109,7 @@ class HomeWriter {
     link::SharedGuard book, quote;
     wire::VenueQuote own;  // as it should be
   };
-  // Of ids; as large as there are instruments, and none is in it twice.
+  // A queue of ids; as large as there are instruments, and none is in it twice.
   struct Queue {
     std::vector<std::uint32_t> ids;
     std::size_t head = 0, size = 0;

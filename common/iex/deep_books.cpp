@@ -6,7 +6,7 @@
 namespace tickpath::iex {
 namespace {
 
-// Of the one order that stands for a level: no two levels share it.
+// The reference of the one order that stands for a level: no two levels share it.
 std::uint64_t reference_of(book::Locate locate, Side side, std::uint32_t price) noexcept {
   return std::uint64_t{locate} << 33 | std::uint64_t{side == Side::kSell} << 32 | price;
 }

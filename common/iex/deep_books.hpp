@@ -91,7 +91,7 @@ class DeepBooks {
   // More updates of the same event follow: until then the book may be crossed, and is nothing to
   // trade on.
   bool in_transition(book::Locate locate) const noexcept { return in_transition_[locate] != 0; }
-  // Of the last level update that was handled.
+  // The change of the last level update that was handled.
   const LevelChange& last_change() const noexcept { return last_; }
   // The locate of a symbol, a new one if need be; SymbolTable::kNone: there are too many.
   book::Locate locate(const Symbol& symbol) noexcept { return symbols_.locate(symbol); }

@@ -22,7 +22,7 @@ inline constexpr std::size_t kSegmentHeaderBytes = 40;
 inline constexpr std::size_t kBlockLengthBytes = 2;
 inline constexpr std::uint8_t kTransportVersion = 1;
 
-// Of a segment's messages ("Message Protocol ID").
+// Protocols of a segment's messages ("Message Protocol ID").
 inline constexpr std::uint16_t kDeep10 = 0x8004;
 inline constexpr std::uint16_t kTops16 = 0x8003;
 

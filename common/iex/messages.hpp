@@ -123,8 +123,8 @@ template <char Type>
 struct PriceLevelUpdate {
   static constexpr char kType = Type;
   static constexpr std::size_t kLength = 30;
-  // Of flags. Without it the book is in transition: other updates of the same event follow ("Price
-  // Level Update Message", Event Flags).
+  // A bit of `flags`. Without it the book is in transition: other updates of the same event follow
+  // ("Price Level Update Message", Event Flags).
   static constexpr std::uint8_t kEventComplete = 0x1;
   std::uint8_t flags = 0;
   Timestamp timestamp = 0;

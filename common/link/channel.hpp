@@ -190,7 +190,7 @@ std::size_t ChannelServer<Out, In>::poll(Handler& handler, std::size_t batch) no
   for (std::size_t i = 0; i < count_;) {
     ChannelEnd& end = *clients_[i];
     std::size_t taken = batch;
-    // Of a client that is gone all is taken, for its end comes behind it.
+    // All messages of a client that is gone are taken, for its end comes behind them.
     if constexpr (requires { handler.messages_taken(end.tag); })
       if (!end.leaving()) taken = std::min(batch, handler.messages_taken(end.tag));
     total += end.receive(

@@ -39,7 +39,7 @@ class Heartbeat {
   // and Documentation/locking/robust-futex-ABI.rst of Linux: the operation pending.) False: the
   // kernel has no such list.
   bool sign_on() noexcept;
-  // Likewise, before it ends in order.
+  // Takes `life` back, before the program ends in order.
   void sign_off() noexcept;
   // Before the first beat: silence up to this long is no death, whatever the reader has configured.
   // For an owner that the scheduler may keep waiting.

@@ -136,7 +136,7 @@ struct MulticastLayout {
   constexpr std::size_t size_bytes() const { return slots_offset() + depth * sizeof(RingSlot); }
 };
 
-// Of one image sent, in the log: its number's low half above, its index below.
+// The log's word for one image sent: its number's low half above, its index below.
 constexpr std::uint64_t image_log_word(std::uint64_t number, std::uint32_t index) noexcept {
   return number << 32 | index;
 }

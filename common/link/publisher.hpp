@@ -57,9 +57,9 @@ class Publisher {
   // back.
   std::size_t revoke(const rdma::MemoryRegion& region) { return peers_.revoke(region); }
   std::vector<SubscriberStatus> subscribers() const { return peers_.status(); }
-  // Of those that collect() destroyed, in the order of their leaving.
+  // Accounts of the peers that collect() destroyed, in the order of their leaving.
   const std::vector<SubscriberAccount>& departed() const noexcept { return peers_.departed(); }
-  // Of all who ever joined. Final once the datapath thread has ended.
+  // Accounts of all peers that ever joined. Final once the datapath thread has ended.
   std::vector<SubscriberAccount> accounts() const { return peers_.accounts(); }
 
   // The image table, image_count VersionedRecord<Image>, to grant for READ on other connections.

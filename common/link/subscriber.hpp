@@ -148,8 +148,8 @@ class Subscriber {
   // destroy the subscriber.
   void close() noexcept;
 
-  // Likewise, but to stay: the connection ends, on_link(kClosed) is called, and another one may be
-  // made.
+  // Leaves the publisher, but the object stays: the connection ends, on_link(kClosed) is called,
+  // and another one may be made.
   template <class Handler>
   void quit(Handler& handler) noexcept {
     if (current_ == nullptr) return;

@@ -61,13 +61,14 @@ State& state() {
   return instance;
 }
 
-// Of a thread that has one of its own; nullptr: the process's.
+// The target of a thread that has one of its own; nullptr: the process's.
 const Target*& own_target() noexcept {
   thread_local const Target* target = nullptr;
   return target;
 }
 
-// Those of all threads. Never destroyed either: what a thread leaves behind may log while it ends.
+// The targets of all threads. Never destroyed either: what a thread leaves behind may log while it
+// ends.
 struct OwnTargets {
   std::mutex mutex;
   std::vector<std::unique_ptr<Target>> all;

@@ -18,7 +18,8 @@ struct FeedConfig {
 };
 config::Schema<FeedConfig> feed_schema();
 
-// Of who has channels to oeg. Keys: gateway.{endpoint, standby_endpoint}.
+// Checks the endpoints of a program with channels to oeg. Keys: gateway.{endpoint,
+// standby_endpoint}.
 void check_gateways(const std::string& endpoint, const std::string& standby_endpoint,
                     config::Problems& problems);
 

@@ -55,7 +55,7 @@ class FeedMerge {
   void set_alive(std::size_t source, bool alive) noexcept { at(source).alive = alive; }
   // Its images are complete, its directory is read and agrees with the other's.
   void set_ready(std::size_t source, bool ready) noexcept { at(source).ready = ready; }
-  // It lost updates: its place is not known before the next one, nor its numbering.
+  // The source lost updates: its place is not known before the next one, nor its numbering.
   void lap(std::size_t source) noexcept;
   // wire::feed_word() and the trace id of its newest update, as of that.
   void set_word(std::size_t source, std::uint64_t word, std::uint64_t trace_id) noexcept;
@@ -74,7 +74,7 @@ class FeedMerge {
   std::size_t to_adopt(std::uint64_t now_ns) noexcept;
   void begin_adoption(std::size_t source) noexcept;
   void end_adoption(std::size_t source) noexcept;
-  // Of the whole feed as it is handed on.
+  // The state of the whole feed as it is handed on.
   wire::FeedState state() const noexcept;
   // Instruments that the images of the last adoption showed as not good.
   const std::vector<std::uint32_t>& doubtful() const noexcept { return doubtful_; }
@@ -122,14 +122,14 @@ class FeedMerge {
   Source& at(std::size_t source) noexcept { return sources_[source]; }
   const Source& at(std::size_t source) const noexcept { return sources_[source]; }
   const Source& other(std::size_t source) const noexcept { return sources_[1 - source]; }
-  // It is in the session that is handed on.
+  // The source is in the session that is handed on.
   bool here(const Source& source) const noexcept {
     return source.numbered && entered_ && source.numbering == numbering_;
   }
   // What it publishes next follows what was handed on.
   bool synced(const Source& source) const noexcept;
   bool covered(std::size_t source, const wire::BookUpdate& update, Place place) const noexcept;
-  // Who is alive while nobody can be gone by.
+  // Which sources live while none can be followed.
   struct Others {
     bool here = false;    // one is in the session that is handed on
     bool led = false;     // one is gone by, though it is not good

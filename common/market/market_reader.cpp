@@ -8,7 +8,7 @@
 namespace tickpath::market {
 namespace {
 
-// Of the clocks in the trace; those of the connections to oeg have others.
+// Numbers of the clocks in the trace; those of the connections to oeg have others.
 constexpr std::uint32_t kClockA = 1;
 constexpr std::uint32_t kClockB = 0x101;
 

@@ -21,7 +21,7 @@
 
 namespace tickpath::market {
 
-// Those of a program, as its configuration says. offsets: notified of mdh's clock.
+// The options of a program, as its configuration says. offsets: notified of mdh's clock.
 MarketReaderOptions reader_options(wire::Role role, const control::CommonConfig& common,
                                    const FeedConfig& feed, const HeartbeatConfig& heartbeat,
                                    std::uint32_t instruments_max, clock::OffsetSink& offsets);
@@ -47,9 +47,9 @@ class MarketReader {
   const std::string& connected_to() const noexcept { return connected_to_; }
   // Empty: updates are being taken.
   std::string not_ready_reason() const;
-  // Of `status`, and of the summary.
+  // Counters for `status` and for the summary.
   void register_counters(control::Counters& out, const std::string& group) const;
-  // Of both together.
+  // The flow of both together.
   control::RingFlow flow() const;
 
   // ---- datapath thread
@@ -77,14 +77,14 @@ class MarketReader {
   // ---- any thread
   const link::SubscriberCounters& counters() const noexcept { return a_.counters(); }  // the first
   const Counter& alive() const noexcept { return b_ ? alive_ : a_.alive(); }
-  // Of one of the two: connected and beating.
+  // Whether one of the two is connected and beating.
   bool joined(std::size_t source) const noexcept { return at(source).alive().get() != 0; }
   // Instruments whose id stands for another symbol than before.
   const Counter& symbol_conflicts() const noexcept { return a_.symbol_conflicts(); }
   const MergeCounters* merged() const noexcept { return b_ ? &merge_->counters() : nullptr; }
 
  private:
-  // Of each mdh, beside what FeedMerge knows.
+  // What is known of each mdh beside what FeedMerge knows.
   struct Joining {
     bool directory_read = false;
     bool refused = false;     // its directory is another's

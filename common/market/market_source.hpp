@@ -66,9 +66,9 @@ class MarketSource {
   bool maintain(std::uint64_t now_ns);
   // Empty: mdh lives, its books are known, and updates are being taken.
   std::string not_ready_reason() const;
-  // Of `status`, and of the summary.
+  // Counters for `status` and for the summary.
   void register_counters(control::Counters& out, const std::string& group) const;
-  // Of the last connection; nothing where that was lost, as mdh has it.
+  // The flow of the last connection; empty where that was lost, as at mdh.
   control::RingFlow flow() const;
 
   // ---- datapath thread
@@ -122,7 +122,7 @@ class MarketSource {
         self.directory_.look_again();
       if (!self.identities_.trusted(update.instrument_id)) [[unlikely]]
         return;
-      // Of the feed, not of a book: for who reads two mdh's.
+      // About the feed, not a book: for a reader of two mdh's.
       if (update.kind == wire::UpdateKind::kNumbering) [[unlikely]] {
         if constexpr (requires { handler.on_numbering(update); }) handler.on_numbering(update);
         return;

@@ -60,7 +60,7 @@ class OrderPool {
       });
     return true;
   }
-  // It has no pending request.
+  // The order has no pending request.
   void erase(Order& order, std::size_t list = 0) noexcept {
     ids_.erase(order.id);
     Ends& ends = lists_[list];

@@ -25,7 +25,7 @@ config::Schema<StackEndpoints> stack_endpoints_schema();
 void check_unused(const StackEndpoints& given, const StackEndpoints& untouched,
                   config::Problems& problems);
 
-// Those of a [[venue]] that stands at `place`.
+// Checks that a [[venue]], which stands at `place`, gives them.
 void check_given(const StackEndpoints& endpoints, const std::string& place,
                  config::Problems& problems);
 

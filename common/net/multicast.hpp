@@ -74,7 +74,7 @@ class UdpMulticastReceiver {
   int receive_buffer_bytes_ = 0;
 };
 
-// Who sent a datagram, for comparing alone; never 0.
+// A datagram's sender as a number, for comparing alone; never 0.
 std::uint64_t sender_key(const Endpoint& sender) noexcept;
 Endpoint sender_of(std::uint64_t key) noexcept;
 
@@ -89,11 +89,11 @@ class ReceiveBatch {
   std::size_t receive(UdpMulticastReceiver& receiver, IoStatus& status) noexcept;
   // i < the last number returned; valid until the next receive().
   const Datagram& operator[](std::size_t i) const noexcept { return datagrams_[i]; }
-  // Of datagram i: longer than datagram_bytes, its end was cut off.
+  // Datagram i was longer than datagram_bytes: its end was cut off.
   bool truncated(std::size_t i) const noexcept {
     return (headers_[i].msg_hdr.msg_flags & MSG_TRUNC) != 0;
   }
-  // Of datagram i: its sender's key; 0 where there is only one (a line of net::LineFactory).
+  // The key of datagram i's sender; 0 where there is only one (a line of net::LineFactory).
   std::uint64_t sender(std::size_t i) const noexcept {
     if (headers_[i].msg_hdr.msg_namelen < sizeof(sockaddr_in)) [[unlikely]]
       return 0;

@@ -1,5 +1,5 @@
-// Who may be at the other end of a TCP connection, where no key proves it: addresses, and on this
-// host the user whose program it is.
+// Which peers may be at the other end of a TCP connection, where no key proves it: addresses, and
+// on this host the user whose program it is.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class PeerRule {
 
   bool takes_address(std::uint32_t address) const noexcept;
 
-  // Of a connected socket: why its peer is not taken; empty: it is. Control threads.
+  // Why the peer of a connected socket is not taken; empty: it is. Control threads.
   // The peer has connected to us.
   std::string refusal_of_client(int socket) const;
   // We have connected to the peer: the user is the one who listens there. (Our connection itself

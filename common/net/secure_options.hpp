@@ -1,4 +1,4 @@
-// Who may take part in connection set-up, and how a program proves who it is.
+// Which peers may take part in connection set-up, and how a program proves who it is.
 #pragma once
 
 #include <array>

@@ -141,8 +141,8 @@ class SecureAcceptor {
 struct SecureTarget {
   std::string host;
   std::uint16_t port = 0;
-  // Who must answer: "oeg". Required in kPsk, where it selects the key. Empty elsewhere: any role,
-  // and the caller looks at peer().role.
+  // The role that must answer: "oeg". Required in kPsk, where it selects the key. Empty elsewhere:
+  // any role, and the caller looks at peer().role.
   std::string peer_role;
 };
 

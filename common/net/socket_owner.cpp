@@ -66,7 +66,7 @@ Asked ask_kernel(const Endpoint& local, const Endpoint& remote, inet_diag_msg& f
       ::send(kernel.get(), &request, sizeof request, 0) != static_cast<ssize_t>(sizeof request))
     return Asked::kCannotSay;
   Answer answer;
-  // It is there when send() returns.
+  // The answer is there when send() returns.
   const ssize_t got = ::recv(kernel.get(), &answer, sizeof answer, MSG_DONTWAIT);
   const auto holds = [&](std::size_t payload) {
     return got >= static_cast<ssize_t>(offsetof(Answer, error) + payload);

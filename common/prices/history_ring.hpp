@@ -13,8 +13,8 @@
 
 namespace tickpath::prices {
 
-// Of entries [begin, end) that were fetched from the ring at `location` between two looks at its
-// head.
+// Which of the entries [begin, end) are whole. They were fetched from the ring at `location`
+// between two looks at its head.
 struct WholeEntries {
   std::uint64_t begin = 0;  // those from here on are whole; what is before was overwritten
   std::uint64_t end = 0;    // at most what was asked for; begin == end: none
@@ -76,7 +76,7 @@ class LinePool {
   static constexpr unsigned kClasses = 40;
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
 
-  // Of lines [begin, end) of `lines`, which outlives the pool.
+  // A pool of the lines [begin, end) of `lines`, which outlives it.
   LinePool(wire::HistoryLine* lines, std::uint64_t begin, std::uint64_t end) noexcept
       : lines_(lines), next_(begin), end_(end) {
     free_.fill(kNone);

@@ -299,7 +299,7 @@ class ConnectionRequest {
  public:
   virtual ~ConnectionRequest() = default;
   virtual std::span<const std::byte> hello() const noexcept = 0;
-  // Who it is, for logs: "process 4711 (user 0)", "10.0.0.2:4711".
+  // The peer, for logs: "process 4711 (user 0)", "10.0.0.2:4711".
   virtual std::string peer() const = 0;
   // The role that the peer proved in the authenticated set-up ("risk"): its certificate's common
   // name or its pre-shared key's identity. Empty where nothing was proven: on shm, whose peers are
@@ -404,7 +404,7 @@ struct DeviceOptions {
   net::SecurityOptions security;  // of connection set-up; shm looks at the peer's user instead
 };
 
-// Who moves the bytes at the side whose memory a WRITE, READ or atomic is for.
+// What moves the bytes at the side whose memory a WRITE, READ or atomic is for.
 enum class Progress : std::uint8_t {
   kDevice,   // nobody of that program: an adapter, or the one who asks. It may be stopped meanwhile
   kThread,   // a thread of its library: it need not poll, but must run

@@ -39,7 +39,7 @@ struct TickTimes {
   TickTimes() { at.fill(kUnset); }
 };
 
-// Of one venue.
+// The ticks of one venue.
 struct Feed {
   std::vector<TickTimes> ticks;  // by feed sequence less `first`
   std::uint64_t first = std::numeric_limits<std::uint64_t>::max();

@@ -35,8 +35,8 @@ struct Interval {
   std::string population;  // "all ticks", "ticks that led to orders", "orders"
   Distribution distribution;
   std::vector<std::int64_t> sorted_ns;  // of the headline; empty for hops
-  // Of the samples whose two stamps come from different hosts: how many, and the largest error that
-  // the clock offset adds to one of them.
+  // Samples whose two stamps come from different hosts: how many, and the largest error that the
+  // clock offset adds to one of them.
   std::uint64_t crossing = 0;
   std::int64_t error_ns = 0;
   // Not in the samples: stamps of hosts between which no clock offset was measured.

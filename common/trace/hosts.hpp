@@ -38,7 +38,7 @@ class HostClocks {
   explicit HostClocks(std::span<const TraceFile> files);
 
   std::span<const Host> hosts() const noexcept { return hosts_; }
-  // Of the host that the file came from. Throws Error when it is none of those given.
+  // The index of the host that the file came from. Throws Error when it is none of those given.
   std::size_t index_of(const TraceFile& file) const;
 
   // Ticks of the reference's counter when this host's showed `ticks`.
@@ -49,11 +49,11 @@ class HostClocks {
   bool comparable(std::size_t a, std::size_t b) const noexcept {
     return hosts_[a].reference == hosts_[b].reference;
   }
-  // Of a difference of two times, one of each host; both in reference ticks.
+  // The error of a difference of two times, one of each host; both in reference ticks.
   double error_ns(std::size_t a, double at_a, std::size_t b, double at_b) const noexcept {
     return a == b ? 0 : error_ns(a, at_a) + error_ns(b, at_b);
   }
-  // Of the reference that this host's times are on.
+  // The rate of the reference that this host's times are on.
   double ticks_per_ns(std::size_t host) const noexcept {
     return hosts_[hosts_[host].reference].ticks_per_ns;
   }

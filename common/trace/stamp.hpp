@@ -157,7 +157,8 @@ class TraceWriter final : public clock::OffsetSink {
   void write_behind() noexcept;
   const std::string& problem() const noexcept { return problem_; }
 
-  // Of more connections than kPeerClocksMax, or more times than fit between two write_behind().
+  // Times that were dropped: of more connections than kPeerClocksMax, or more than fit between two
+  // write_behind().
   std::uint64_t peer_times_lost() const noexcept {
     return peer_times_without_page_.get() + peer_times_crowded_.get();
   }

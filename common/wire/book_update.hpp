@@ -90,7 +90,7 @@ struct BookUpdate {
   static constexpr bool is_trade(UpdateKind kind, bool printed) noexcept {
     return kind == UpdateKind::kTrade || (kind == UpdateKind::kExecute && printed);
   }
-  // Of kNumbering: what names the session and, where that began anew, the numbering within it. Two
+  // In kNumbering: what names the session and, where that began anew, the numbering within it. Two
   // mdh's that hear the same give the same; never 0.
   std::uint64_t numbering() const noexcept {
     return std::uint64_t{shares} << 32 | std::uint64_t{price};
@@ -108,7 +108,7 @@ static_assert(offsetof(BookUpdate, instrument_id) == 24 && offsetof(BookUpdate, 
               offsetof(BookUpdate, kind) == 52 && offsetof(BookUpdate, states) == 54 &&
               offsetof(BookUpdate, unprinted) == 55);
 
-// Of an instrument, or with kNoInstrument of the whole feed.
+// The state of an instrument, or with kNoInstrument of the whole feed.
 inline BookUpdate feed_state_update(std::uint32_t instrument, FeedState state,
                                     std::uint64_t trace_id = 0) noexcept {
   BookUpdate update{};

@@ -30,7 +30,7 @@ struct ControlBlock {
   std::uint32_t cancel_all;               // beside kill_all; 1: and what is open is cancelled
   std::uint64_t cancel_strategy[4];       // beside kill_strategy; the same
   std::uint64_t kill_version;  // raised by every change of the kill switch, over restarts of risk
-  // Of one of the kills: the newest in the first block that has it, then each in turn. Shown to
+  // The record of one kill: the newest in the first block that has it, then each in turn. Shown to
   // people; the bits above are what counts.
   KillRecord kill;
 

@@ -37,7 +37,7 @@ inline std::uint64_t symbol_word(std::string_view symbol) noexcept {
   std::memcpy(&word, symbol.data(), symbol.size() < sizeof(word) ? symbol.size() : sizeof(word));
   return word;
 }
-// Of a word that outlives it.
+// The text of a word; the word must outlive it.
 inline std::string_view symbol_text(const std::uint64_t& word) noexcept {
   const char* const text = reinterpret_cast<const char*>(&word);
   return {text, strnlen(text, sizeof(word))};

@@ -70,7 +70,7 @@ constexpr bool is_alive(Writer writer, Lane seen) noexcept {
 // 0 trace_id | 8 writer | 16 bid | 20 bid_shares | 24 ask | 28 ask_shares
 struct VenueQuote {
   std::uint64_t trace_id;  // feed sequence number, at the venue, of the newest update in it
-  // Of Writer::word() the upper half, and in bits 0-7 `states` as in BookUpdate.
+  // The upper half of Writer::word(), and in bits 0-7 `states` as in BookUpdate.
   std::uint64_t writer_and_states;
   std::uint32_t bid;  // Price(4); 0: none
   std::uint32_t bid_shares;

@@ -1,4 +1,5 @@
-// Who is killed, since when and why: in risk's and oeg's files, and in the control block.
+// Which strategies are killed, since when and why: in risk's and oeg's files, and in the control
+// block.
 #pragma once
 
 #include <cstddef>

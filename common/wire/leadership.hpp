@@ -1,4 +1,5 @@
-// Who of a pair leads: the word that its witness keeps, and that rides where a reader must know.
+// Which oeg of a pair leads: the word that its witness keeps, and that rides where a reader must
+// know.
 #pragma once
 
 #include <cstdint>

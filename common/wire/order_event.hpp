@@ -54,7 +54,7 @@ static_assert(sizeof(OrderEvent) == kSlotPayloadBytes && offsetof(OrderEvent, ev
               offsetof(OrderEvent, price_hundredths) == 51 &&
               offsetof(OrderEvent, row_event) == 52);
 
-// Of a fill, and of its cancellation or correction.
+// The price of a fill, and of its cancellation or correction.
 constexpr ExecutedPrice executed_price(const OrderEvent& event) noexcept {
   return {event.price, event.price_hundredths};
 }

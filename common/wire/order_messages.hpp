@@ -85,8 +85,8 @@ enum class ReportKind : std::uint8_t {
   // A corrected execution, after a kFillCanceled of the one that it replaces: last_shares and
   // last_price are right, and the position has them.
   kFillCorrected = 13,
-  // Of a pair of oegs, a PositionReport with the epoch: this one leads, and what follows counts.
-  // First of all that it says to a strategy.
+  // A PositionReport with the epoch, of a pair of oegs: this one leads, and what follows counts.
+  // The first message of a leader to a strategy.
   kLeads = 14,
   // A TextReport: the reason that the venue gave in words, ahead of the report about it.
   kText = 15,
@@ -98,12 +98,12 @@ enum class ReportKind : std::uint8_t {
   kAccepting = 17,
 };
 
-// It changes an execution that was reported before, of an order that may be done.
+// The report changes an execution that was reported before, of an order that may be done.
 constexpr bool changes_fill(ReportKind kind) noexcept {
   return kind == ReportKind::kFillCanceled || kind == ReportKind::kFillCorrected;
 }
 
-// It moves a position.
+// The report moves a position.
 constexpr bool is_execution(ReportKind kind) noexcept {
   return kind == ReportKind::kFill || changes_fill(kind);
 }
@@ -152,7 +152,7 @@ static_assert(sizeof(OrderReport) == 64 && offsetof(OrderReport, instrument_id) 
               offsetof(OrderReport, kind) == 52 &&
               offsetof(OrderReport, last_price_hundredths) == 60);
 
-// Of a fill, and of its cancellation or correction.
+// The price of a fill, and of its cancellation or correction.
 constexpr ExecutedPrice executed_price(const OrderReport& report) noexcept {
   return {report.last_price, report.last_price_hundredths};
 }
@@ -163,8 +163,8 @@ constexpr ExecutedPrice executed_price(const OrderReport& report) noexcept {
 //  0 position_shares | 8 cash | 16 symbol | 24 fills | 32 instrument_id | 36 reserved | 52 kind
 // 53 reserved | 55 strategy_id | 56 epoch
 //
-// Of a pair of oegs only the one that leads tells positions, once it does, and the highest epoch
-// says who that is. kPositionsEnd has the epoch of the positions before it.
+// A position. In a pair of oegs only the one that leads tells positions, once it does, and the
+// highest epoch says which one that is. kPositionsEnd has the epoch of the positions before it.
 struct PositionReport {
   std::int64_t position_shares;  // bought less sold
   std::int64_t cash;             // 1/10,000: sold less bought

@@ -90,7 +90,7 @@ constexpr bool is_plain(const OrderRequest& r) noexcept {
 
 }  // namespace detail
 
-// Of a new order or a replacement; prices are at most 32 bits.
+// The terms of a new order or a replacement; prices are at most 32 bits.
 constexpr bool terms_agree(const OrderRequest& r) noexcept {
   if (!detail::is_plain(r)) [[unlikely]]
     return detail::all_terms_agree(r);

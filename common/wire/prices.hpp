@@ -133,7 +133,7 @@ static_assert(sizeof(SymbolSlot) == 16);
 // hash, and goes on to the next, in a circle, until it has the symbol or an empty slot.
 inline constexpr std::size_t kSlotsPerIndexLine = 64 / sizeof(SymbolSlot);
 
-// Of index_lines(), a power of two: multiplication spreads the characters into the high bits
+// One of index_lines(), a power of two: multiplication spreads the characters into the high bits
 // (Knuth, The Art of Computer Programming, volume 3, 6.4, "multiplicative hashing").
 constexpr std::uint64_t index_line_of(std::uint64_t symbol, std::uint64_t lines) noexcept {
   return (symbol * 0x9e37'79b9'7f4a'7c15u >> 32) & (lines - 1);

@@ -12,8 +12,8 @@ inline constexpr std::string_view kRiskHeld = "another risk holds the control bl
 // Beside it: this oeg leads, so that whoever holds it is the active risk.
 inline constexpr std::string_view kOfTheLeader = " of the oeg that leads";
 
-// It may be let in in a moment: nobody is there any more, or its own former connection is, or one
-// is being made.
+// The peer may connect in a moment: the former connection of its place is ending, or another one is
+// being made.
 inline constexpr std::string_view kRiskEnds = "a connection of risk ends or begins";
 
 // Service::kStandby with Hello::flags kAsksOnly, by an oeg that waits for a witness which may be

@@ -44,9 +44,9 @@ struct Shard {
   friend constexpr bool operator==(const Shard&, const Shard&) = default;
   constexpr bool whole() const noexcept { return count == 1; }
 
-  // Of eight characters padded with spaces. Any thread.
+  // Whether it has this symbol: eight characters padded with spaces. Any thread.
   bool has_padded(const void* symbol) const noexcept { return number_of(symbol, count) == number; }
-  // Of a symbol without padding; what is beyond eight characters does not count.
+  // The same for a symbol without padding; what is beyond eight characters does not count.
   bool has(std::string_view symbol) const noexcept { return of(symbol, count) == *this; }
 
   static Shard of(std::string_view symbol, std::uint8_t count) noexcept {

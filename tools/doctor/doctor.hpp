@@ -33,7 +33,7 @@ inline Finding judged(Finding finding, bool good, std::string current, State bad
   return finding;
 }
 
-// Of one program's configuration, what concerns the machine.
+// The part of one program's configuration that concerns the machine.
 struct Pins {
   static constexpr int kUnpinned = -1;
   static constexpr int kAuto = -2;
@@ -80,8 +80,8 @@ std::string to_text(const std::vector<Finding>& findings, bool all);
 // "fail": n, "unknown": n}
 std::string to_json(const std::vector<Finding>& findings);
 
-// Of `tickpath doctor`: nothing failed; something failed; (2 is a wrong command line or
-// configuration;) with --strict, nothing failed but there are warnings.
+// Exit statuses of `tickpath doctor`: nothing failed; something failed; (2 is a wrong command line
+// or configuration;) with --strict, nothing failed but there are warnings.
 inline constexpr int kExitHealthy = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitWarnings = 3;

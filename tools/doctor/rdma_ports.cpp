@@ -44,7 +44,8 @@ std::string ipoib_of(const Machine& machine, const std::string& folder) {
   return {};
 }
 
-// Of the first GID that has one; else the only one of the PCI function; else what rxe says.
+// The interface of the first GID that has one; else the only one of the PCI function; else what rxe
+// says.
 std::string interface_of(const Machine& machine, const Port& port, const std::string& base) {
   const std::string ndevs = port.folder + "/gid_attrs/ndevs/";
   for (const std::string& index : machine.list(ndevs)) {

@@ -35,7 +35,7 @@ constexpr const char* kSha512 =
     "fPrLmRt5Moor9yGz4mazbrNje4t7X9KB2mTGkXFWRxRBs2iKy8yh6jx11xsa0Qr3iDFMU/yHqd+bVdYJXu3QaQ==";
 constexpr std::uint64_t kArchiveBytes = 166'572'008;  // for the progress alone
 
-// Of the file's content, in base 64.
+// The digest of the file's content, in base 64.
 std::string sha512(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw SystemError("cannot read " + path, errno);

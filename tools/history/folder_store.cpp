@@ -17,7 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Who opens a folder holds this file locked: chDB would say of a second one only that it cannot.
+// The opener of a folder holds this file locked: chDB would say of a second one only that it
+// cannot.
 class FolderLock {
  public:
   explicit FolderLock(const std::string& folder)

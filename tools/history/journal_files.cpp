@@ -45,7 +45,8 @@ bool is_former(const std::string& name, const std::string& prefix) {
                      [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-// Of the day, oldest first: back to one whose predecessor was ended in order, or is not kept.
+// The segments of the day, oldest first: back to one whose predecessor was ended in order, or is
+// not kept.
 std::vector<Segment> segments_of_day(const std::string& journal) {
   Segments all;
   look(journal, all);

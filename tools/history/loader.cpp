@@ -193,7 +193,7 @@ class Loading {
     }
   }
 
-  // Those that came to an oeg of the venue: of these a program of several venues has stamps, too.
+  // Orders that came to an oeg of the venue. A program of several venues has stamps of these, too.
   std::unordered_set<std::uint64_t> orders_of_part() const {
     std::unordered_set<std::uint64_t> orders;
     if (!files_.of_several) return orders;
@@ -231,7 +231,7 @@ class Loading {
                     rows.add(number, row);
                     options_.progress(rows.source(), number, total);
                   });
-      // Of a program that was started again, the stamps of its former lives as well.
+      // With the stamps of the former lives of a program that was started again.
       finish(rows, "SELECT count() FROM stamps FINAL WHERE run = " + literal(result_.run) +
                        " AND program = " + literal(program));
       if (file.overwritten() != 0)

@@ -132,7 +132,7 @@ class Rows {
   static std::string_view side_of(const book::Change& change) {
     return change.status == book::Status::kUnknownReference ? "" : text(change.side);
   }
-  // Of an order that is in no book, side and price are not known.
+  // Where an order is in no book, its side and price are not known.
   void executed(const book::Change& change, std::uint32_t price, std::uint64_t reference,
                 std::uint32_t shares, std::uint64_t match_number, bool printable) {
     said_ = {side_of(change), reference, 0, shares, price};
@@ -186,7 +186,7 @@ class Rows {
   std::vector<std::string> symbols_;  // by locate, as named; those two by locate
   std::vector<Best> best_;
   RowWriter row_;
-  // Of the message at hand.
+  // Number and time of the message at hand.
   std::uint64_t tick_ = 0;
   std::int64_t time_ns_ = 0;
   book::Locate locate_ = 0;

@@ -26,20 +26,21 @@ struct RunFiles {
   std::uint8_t venue = 0;           // of this part; 0: the run's venue has no number
   bool of_several = false;          // venues: this is a part of the run
   std::string recording;            // that sim replayed; empty: no sim was here
-  // Of it, that were on the feed.
+  // Messages of it that were on the feed.
   std::uint64_t messages = 0;
   std::string stock;  // LOBSTER: the symbol that sim had in place of the file's
   // What sim says of the messages that it read, these and some ahead; empty: it goes on.
   std::optional<KnownDigest> digest;
   std::string journal;                // empty: none
   std::vector<std::string> journals;  // of other oegs of the venue, which are not read
-  // Of all venues: their clocks are one line. Whether file i has stamps of this part: of_part().
+  // The traces of all venues: their clocks are one line. Whether file i has stamps of this part:
+  // of_part().
   std::vector<trace::TraceFile> traces;
   std::vector<std::string> trace_names;  // of their files, without ".trace"
   control::LongNames names;
   std::int64_t started_ns = 0;  // of sim, wall clock; 0: not known
 
-  // It is a program of this venue, or one of all venues.
+  // The file is of a program of this venue, or of one of all venues.
   bool of_part(const trace::TraceFile& file) const noexcept {
     return file.header().venue == 0 || file.header().venue == venue;
   }

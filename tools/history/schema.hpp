@@ -11,11 +11,11 @@ struct Dialect {
   // False: a server before views, times of nanoseconds and codecs (Store::is_current): the tables
   // alone, a time as its number of nanoseconds. The bytes of a row are the same.
   bool current = true;
-  // Of a server's configuration (remote_servers). Not empty: each table TABLE is TABLE_local on
-  // every host, and a Distributed table TABLE over them.
+  // A cluster of a server's configuration (remote_servers). Not empty: each table TABLE is
+  // TABLE_local on every host, and a Distributed table TABLE over them.
   std::string cluster;
-  // Those on the hosts are replicated by ZooKeeper or Keeper, and statements run ON CLUSTER. False:
-  // plain ones, and each host needs the statements run on it.
+  // Tables on the hosts are replicated by ZooKeeper or Keeper, and statements run ON CLUSTER.
+  // False: they are plain, and each host needs the statements run on it.
   bool replicated = true;
 };
 

@@ -10,7 +10,7 @@
 
 namespace tickpath::history {
 
-// Of the loads of the run before.
+// The recording that former loads of the run had.
 std::optional<RecordingIdentity> stored_identity(Store& store, const std::string& run);
 void store_identity(Store& store, const std::string& run, const RecordingIdentity& identity,
                     std::uint64_t version);

@@ -34,7 +34,7 @@ struct StampSource {
   std::string program;  // likewise
   // Whose ticks: those of another venue, in a program that hears several, are left out. 0: all.
   std::uint8_t venue = 0;
-  // Likewise of orders, where the program is of several venues; nullptr: all.
+  // The orders whose stamps count, where the program is of several venues; nullptr: all.
   const std::unordered_set<std::uint64_t>* orders = nullptr;
   // A stamp was overwritten while this ran; an earlier load may have it.
   std::function<void()> overtaken = [] {};

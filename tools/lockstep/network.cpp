@@ -11,7 +11,7 @@
 namespace tickpath::lockstep {
 namespace {
 
-// Of a stream, read at once.
+// Bytes of a stream that are read at once.
 constexpr std::size_t kBufferBytes = 65'536;
 
 // Delivered to a receiver in one round. mdh takes feed.batch (16 by default, 1 at least) in a turn

@@ -200,7 +200,7 @@ void Pipeline::stop(Member& member) {
 }
 
 Result Pipeline::finish() {
-  // Who stops leaves its connections to those that go on; all end together, at the end.
+  // A program that stops leaves its connections to those that go on; all end together, at the end.
   for (const char* program : {"strategy", "oeg", "risk", "mdh", "sim"})
     for (Member& member : members_)
       if (member.program == program) stop(member);

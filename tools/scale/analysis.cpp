@@ -212,7 +212,7 @@ void try_division(const Machines& machines, Scenario tried, std::uint32_t cores,
       if (each_is_written && heard == 0 && tried.strategy.programs > kSubscribersMax) break;
       const Analysis analysis = analyse(tried);
       if (machines.limited && !analysis.fits) continue;
-      // Of those that carry as much the one with fewer hosts, which was tried first.
+      // Where several carry as much: the one with fewer hosts, which was tried first.
       if (analysis.rate_max <= best.analysis.rate_max * 1.001) continue;
       best = {true, tried, analysis};
     }
@@ -233,7 +233,7 @@ Plan plan(const Scenario& scenario, const Machines& machines) {
                                                                         : oeg.pair    ? 2u
                                                                                       : 1u);
   const std::uint32_t orders_max = gateways == 0 ? 0 : needed + kMoreOegHosts;
-  // Of many hosts not every number is tried: an eighth more or less is no other answer.
+  // With many hosts not every number is tried: an eighth more or less is no other answer.
   const std::uint32_t step = std::max(1u, machines.hosts / 8);
   for (std::uint32_t used = std::min(needed + 2, machines.hosts);; used += step) {
     used = std::min(used, machines.hosts);

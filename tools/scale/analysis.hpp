@@ -10,7 +10,7 @@
 
 namespace tickpath::scale {
 
-// Of the busiest place of its kind.
+// The load of the busiest place of its kind.
 struct Load {
   Link link;
   std::uint32_t places = 0;  // how many there are
@@ -33,7 +33,8 @@ struct Analysis {
 
 Analysis analyse(const Scenario& scenario);
 
-// Of the busiest place of each kind; `of` has one Load a place of the layout, kinds not yet set.
+// The loads of the busiest place of each kind; `of` has one Load a place of the layout, kinds not
+// yet set.
 std::vector<Load> busiest(const Layout& layout, const std::vector<Load>& of);
 
 // N hosts of M cores: how many of them, at most, to give to mdh's, to strategies and to oegs, and

@@ -15,7 +15,7 @@ namespace tickpath::scale {
 class Arrivals {
  public:
   virtual ~Arrivals() = default;
-  // Of the next packet; never before the one before.
+  // The time of the next packet; never before the one before.
   virtual Picoseconds next() = 0;
 };
 
@@ -52,8 +52,8 @@ class RecordedArrivals final : public Arrivals {
   double base_ = 0;
 };
 
-// Of at most `messages` of a recording in any format that sim replays. Throws Error where it cannot
-// be read or has too few.
+// The times of at most `messages` of a recording in any format that sim replays. Throws Error where
+// it cannot be read or has too few.
 std::vector<std::uint64_t> times_of_recording(const std::string& path, std::uint64_t messages);
 
 }  // namespace tickpath::scale

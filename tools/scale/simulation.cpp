@@ -46,7 +46,7 @@ class Share {
   double sum_;
 };
 
-// Of a queue of bounded length: when each of those in it leaves.
+// The window of a queue of bounded length: when each packet in it leaves.
 class Window {
  public:
   std::size_t size(Picoseconds now) {

@@ -19,12 +19,12 @@
 
 namespace tickpath::scale {
 
-// Of the busiest place of its kind.
+// The load of the busiest place of its kind.
 struct SimulatedLink {
   Link link;
   double utilisation = 0;  // work that came while the feed did, by that time: may exceed 1
   double mean = 0;         // the same of all places of its kind on the average
-  // Of any place of its kind.
+  // The most at any place of its kind.
   std::uint64_t queue_max = 0;  // packets of mdh's core, requests of an adapter, messages of a core
   Picoseconds wait_max = 0;
 };

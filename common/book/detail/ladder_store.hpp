@@ -48,7 +48,7 @@ class LadderStore {
     free_.fill(kNone);
   }
 
-  // Of a block: its lowest.
+  // The lowest rung of a block.
   Rung* rungs(std::uint32_t offset) noexcept { return &rungs_[offset + kLane]; }
   const Rung* rungs(std::uint32_t offset) const noexcept { return &rungs_[offset + kLane]; }
   static constexpr std::uint32_t room(std::uint32_t capacity) noexcept {

@@ -117,11 +117,12 @@ class OrderTable {
   const Counter& size_max() const noexcept { return size_max_; }  // ever
 
  private:
-  // Of a home: orders that belong here are in its list. Never alone in the key of another order.
+  // A bit of a home: orders that belong here are in its list. Never alone in the key of another
+  // order.
   static constexpr std::uint64_t kChained = 1;
   static constexpr std::uint32_t kWindowMin = 64;
 
-  // Of a node behind the window.
+  // The link of a node behind the window.
   struct Link {
     std::uint32_t next;  // of the same home; in the list of free nodes
     std::uint32_t home;

@@ -24,7 +24,7 @@ struct LogonVerdict {
   std::string_view refusal;         // Text (58) of the answer; empty: it is taken
 };
 
-// Of a framed message that QuickFIX is to get: it would start the numbers anew before it asked
+// Judges a framed Logon before QuickFIX gets it, which would start the numbers anew before it asked
 // anybody. Reads every field itself, in whatever order and however often, as QuickFIX does.
 LogonVerdict judge_logon(std::string_view message, const LogonRules& rules) noexcept;
 

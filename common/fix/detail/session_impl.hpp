@@ -236,7 +236,7 @@ class Session::Impl final : public detail::BridgeHooks {
   bool received_since_sync_ = false;
   int fd_ = -1;
   std::uint32_t refusals_told_ = 0;  // Logons refused by a Logout since one was taken
-  // Of a Logon that nobody has answered yet.
+  // The number of a Logon that nobody has answered yet.
   std::uint32_t logon_seq_ = 0;
   std::uint32_t logons_repeated_ = 0;  // with the same number, in a row
   bool heard_ = false;                 // anything, on this connection

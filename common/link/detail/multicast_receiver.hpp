@@ -24,7 +24,7 @@
 
 namespace tickpath::link {
 
-// Of the subscriber.
+// The subscriber's memory, which the receiver fills.
 struct MulticastMemory {
   RingSlot* slots;
   std::size_t depth;  // a power of two

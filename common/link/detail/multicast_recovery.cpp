@@ -51,7 +51,7 @@ void MulticastReceiver::start() noexcept {
     if (start_next()) return;
 }
 
-// Of the purpose whose turn it is. False: there is nothing to do for it.
+// Starts a READ for the purpose whose turn it is. False: there is nothing to do for it.
 bool MulticastReceiver::start_next() noexcept {
   switch (purpose_) {
     case Purpose::kState:

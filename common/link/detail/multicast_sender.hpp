@@ -34,7 +34,7 @@ class MulticastSender {
   // ---- datapath thread
   // Stores the slot, whose sequence is the next, and puts it into the datagram under way.
   void append(const RingSlot& slot) noexcept;
-  // Likewise an image, which is stored in the publisher's table already.
+  // Appends an image, which is stored in the publisher's table already.
   void append_image(std::uint32_t index, const void* record) noexcept;
   // Sends what waits. Updates wait for as long as their publisher has more at hand, no longer.
   void flush() noexcept {

@@ -102,7 +102,7 @@ void Publisher<T, Image>::write_image(PublisherPeer& peer, std::uint64_t index) 
                          &records_[index], sizeof(Record), image_region_->lkey(),
                          records_[index].version()))
     return;
-  // It may be half written: from here on again, and no watermark before that is done.
+  // The table may be half written: from here on again, and no watermark before that is done.
   peer.fill_cursor = peer.filling ? std::min(peer.fill_cursor, index) : index;
   peer.filling = true;
 }

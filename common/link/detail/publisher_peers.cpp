@@ -335,7 +335,7 @@ void PublisherPeers::drop(PublisherPeer& peer) noexcept {
   // Written before the queue pair failed, so it is there; orders nothing else. One that has been
   // told the final count has no more to wait for.
   const std::uint64_t leaving = load_word(peer.return_line->leaving, std::memory_order_relaxed);
-  // It may have gone on being told, before the acknowledgement of that was on its way.
+  // The subscriber may have left once it was told of the end, before its acknowledgement came.
   const bool left = peer.close_done || peer.close_posted || leaving != 0;
   // A foreign word, so it counts between joining and now.
   if (leaving != 0)
@@ -359,7 +359,7 @@ bool PublisherPeers::closed() const noexcept {
                                  [this](const PublisherPeer* peer) { return has_all(*peer); });
 }
 
-// It needs nothing of ours any more.
+// The subscriber needs nothing of ours any more.
 bool PublisherPeers::has_all(const PublisherPeer& peer) const noexcept {
   if (!peer.close_done) return false;
   // Relaxed: it orders nothing; the subscriber has READ what it wanted before it wrote the word.

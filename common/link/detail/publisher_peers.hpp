@@ -128,7 +128,7 @@ class PublisherPeers {
 
   // ---- datapath thread
   std::span<PublisherPeer* const> active() const noexcept { return {active_.data(), count_}; }
-  // Of those, who is written to: an update costs nothing for the others.
+  // The peers that are written to: an update costs nothing for the others.
   std::span<PublisherPeer* const> writers() const noexcept {
     return {writers_.data(), writer_count_};
   }

@@ -21,7 +21,7 @@ void SharedRecords<T>::detach() noexcept {
   for (; taken_ != started_; ++taken_) release(queue_[taken_ % kOperationsMax]);
   answered_ = started_;
   place_ = {};
-  // Of another life of the owner: nothing of it is known.
+  // The owner may have been started anew: nothing of its memory is known.
   std::fill(known_.begin(), known_.end(), Known{});
 }
 

@@ -349,7 +349,7 @@ void Subscriber<T, Image>::return_receives() noexcept {
 template <SlotPayload T, ImagePayload Image>
 void Subscriber<T, Image>::close() noexcept {
   if (current_ == nullptr) return;
-  // Who waited for images to the end has lost all that it knows of.
+  // A subscriber that waited for images to the end has lost all updates that it knows of.
   if (state_ == SubscriberState::kResyncing && next_ <= watermark_.published_sequence) {
     counters_.lapped.add(watermark_.published_sequence + 1 - next_);
     next_ = watermark_.published_sequence + 1;

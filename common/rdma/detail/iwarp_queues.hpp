@@ -84,7 +84,7 @@ class IwarpQueues {
   // received: how many of those before it have completed.
   int post_receive(const ReceiveRequest& request, std::uint64_t position,
                    std::uint64_t received) noexcept;
-  // Of the receive at `position`, which succeeded. False: it is none of ours.
+  // Describes the receive at `position`, which succeeded. False: it is none of ours.
   bool describe(const ibv_wc& done, std::uint64_t position, Completion& out) const noexcept;
   void on_send(const ibv_wc& done) noexcept;
   // Goes on with what waits, and hands out what is done.

@@ -359,8 +359,8 @@ std::size_t IwarpQueues::move_on(std::span<Completion> out) noexcept {
   return count;
 }
 
-// Of the oldest request that got no answer: it is the one that was refused, or that a dead peer
-// left. iWARP's own word of it (Terminate) reaches no program: the peer's provider tells.
+// The status of the oldest request that got no answer: the peer refused it, or died with it
+// unanswered. iWARP's own word of it (Terminate) reaches no program: the peer's provider tells.
 CompletionStatus IwarpQueues::interrupted() const noexcept {
   switch (connection_->cause()) {
     case VerbsCause::kPeerDied:

@@ -161,7 +161,7 @@ inline bool OfiCompletionQueue::all_quiet() noexcept {
   return quiet;
 }
 
-// Of that nothing else tells.
+// A queue pair may fail without a completion, and then only its state says so.
 inline bool OfiCompletionQueue::none_failed() noexcept {
   bool none = true;
   for_each([&](const OfiQueuePair& each) { none &= !each.has_failed(); });

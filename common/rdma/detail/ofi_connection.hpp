@@ -97,7 +97,7 @@ class OfiConnection : public std::enable_shared_from_this<OfiConnection> {
   // Throw SetupError (kTimeout, kRefused, kProtocol).
   OfiMessage await_message(const SetupDeadline& deadline, const std::string& what);
   void send_regions(std::span<const RemoteRegion> regions, std::uint32_t session);
-  // Of an endpoint without a connection.
+  // For an endpoint without a connection (FI_EP_RDM): the peers exchange addresses.
   void send_address(std::span<const std::byte> address);
   std::vector<std::byte> await_address(const SetupDeadline& deadline);
   OfiMessage await_regions(const SetupDeadline& deadline);
@@ -123,7 +123,7 @@ class OfiConnection : public std::enable_shared_from_this<OfiConnection> {
 
   // ---- background thread
   void fail_with(OfiCause cause, const std::string& text) noexcept;
-  // Of a connection that has failed: its endpoint, its peer. False: has to wait, call again soon.
+  // After a failure: finds its cause, and ends the connection. False: has to wait, call again soon.
   bool finish_failure() noexcept;
 
  private:

@@ -1,6 +1,6 @@
 // What all objects of one ofi device share: libfabric's fabric, domain and event queue, the
 // background thread of the set-up streams, and the thread that makes progress where nobody polls.
-// It lives until the last of them is gone.
+// The core lives until the last of them is gone.
 #pragma once
 
 #include <atomic>

@@ -245,7 +245,7 @@ class OfiQueuePair final : public QueuePair {
   std::array<Arrived, kOfiReceiveBuffers> arrived_{};
   std::uint32_t executed_ = 0;  // messages of requests, modulo 2^32
   std::uint32_t told_ = 0;      // of them: the peer knows
-  // Of receives_posted_: consumed by a message. Release: its completion is there.
+  // Posted receives that a message has consumed. Release: the completion is there.
   std::atomic<std::uint64_t> filled_{0};
   std::uint32_t filling_bytes_ = 0;  // of a SEND in several messages: have come
   std::uint32_t read_bytes_ = 0;     // of the READ that is executed: have been sent

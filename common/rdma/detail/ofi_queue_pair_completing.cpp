@@ -142,8 +142,8 @@ std::size_t OfiQueuePair::flush(std::span<Completion> out) noexcept {
   return count;
 }
 
-// Of the oldest request that was not handed out. The first that the failure was about, or
-// interrupted, says so.
+// The status of the oldest request that was not handed out. The first that the failure was about,
+// or interrupted, says so.
 CompletionStatus OfiQueuePair::flush_status(std::uint64_t position) noexcept {
   if (interrupted_) return CompletionStatus::kFlushed;
   const Sent& sent = sent_[position & send_mask_];

@@ -45,7 +45,7 @@ void OfiQueuePair::send_requests() noexcept {
     if (!local_bytes_allowed(sent.request)) [[unlikely]] {
       // Parts of it have gone: the peer must not get half of it as a whole.
       if (part_bytes_ != 0) return connection_->note_request(CompletionStatus::kLocalProtection);
-      // It fails in its turn, once those before it are done.
+      // The request fails in its turn, once those before it are done.
       sent.status = CompletionStatus::kLocalProtection;
       refuses_ = true;
       news_ = solicited_news_ = true;

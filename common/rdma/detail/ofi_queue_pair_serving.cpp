@@ -387,8 +387,9 @@ void OfiQueuePair::work(bool drained, bool polled) noexcept {
   // Before who is handed a message now answers it, a few buffers may wait.
   if (!polled || !news_ || idle_buffers_.size() > kOfiIdleBuffersMax) post_buffers_again();
   send_posted();
-  // Who is handed a message now is likely to answer it, and that tells the peer on the way: a
-  // message of its own would only be in front of it. If no answer goes, the next poll tells.
+  // The program is likely to answer a message that it is handed now, and the answer carries the
+  // acknowledgement: a message of its own would only be in front of it. If no answer goes, the next
+  // poll tells.
   if (!polled || told_late || !news_) send_answers();
   ended_ |= ended;
 }

@@ -16,7 +16,8 @@
 namespace tickpath::rdma::detail {
 namespace {
 
-// Of this process' PID namespace: containers may share /dev/shm and not their process ids.
+// The prefix names this process' PID namespace: containers may share /dev/shm and not their
+// process ids.
 std::string own_prefix() {
   struct stat status {};
   const std::uint64_t space = ::stat("/proc/self/ns/pid", &status) == 0 ? status.st_ino : 0;

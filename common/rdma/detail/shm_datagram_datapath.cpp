@@ -10,8 +10,8 @@
 namespace tickpath::rdma::detail {
 namespace {
 
-// Of one source in one poll, without a completion: a flood of what nobody wants must not hold up
-// what completes for others.
+// Datagrams of one source that one poll drops without a completion: a flood of what nobody wants
+// must not hold up what completes for others.
 constexpr std::size_t kDropsAtOnce = 256;
 
 // What a GRH counts as payload besides the datagram: BTH 12, DETH 8, ICRC 4 (volume 1, 8.3.4).

@@ -27,7 +27,7 @@ constexpr int kLockTries = 100;                  // a millisecond each
 sockaddr_un address_at(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  // Of /proc/self/fd/N/..., never long.
+  // A path such as /proc/self/fd/N/..., never long.
   std::memcpy(address.sun_path, path.data(), std::min(path.size(), sizeof(address.sun_path) - 1));
   return address;
 }

@@ -101,7 +101,7 @@ bool DatagramPublication::attend(Receiver& receiver, DatagramSetupMessage messag
     barriers_.run_within();
   }
   if (!receiver.offered) offer(receiver, sleeps);
-  // It may have fallen asleep before we knew how to wake it.
+  // The receiver may have fallen asleep before we knew how to wake it.
   wake_if_asleep(receiver);
   return true;
 }

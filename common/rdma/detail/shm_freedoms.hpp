@@ -30,7 +30,8 @@ struct Freedoms {
 // "seed=N,pause=N", either may be missing. Throws SetupError{kSystem} with what is wrong.
 Freedoms parse_freedoms(std::string_view text);
 
-// Of the whole process; std::nullopt: none, as at the start. Any thread, while no queue pair posts.
+// Sets them for the whole process; std::nullopt: none, as at the start. Any thread, while no queue
+// pair posts.
 void take_freedoms(std::optional<Freedoms> freedoms) noexcept;
 
 // As the environment says, at the first call. Throws what parse_freedoms() throws.

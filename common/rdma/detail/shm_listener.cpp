@@ -17,7 +17,7 @@ namespace {
 
 // A peer sends its hello right after connecting; who takes longer is broken.
 constexpr auto kHelloTimeout = std::chrono::milliseconds(1000);
-// Of those who connected and said nothing yet. One more, and the one who is silent for longest
+// Peers that connected and said nothing yet. One more, and the peer that is silent for longest
 // goes: silence must not keep out who speaks. Also how many newcomers one next() looks at.
 constexpr std::size_t kPendingMax = 64;
 constexpr auto kTimerSlack = std::chrono::milliseconds(10);

@@ -65,7 +65,7 @@ struct PeerIdentity {
   std::string text() const;  // "process 4711 (user 0)"
 };
 
-// Who is at the other end, by the kernel's word.
+// The process at the other end, as the kernel names it (SO_PEERCRED).
 PeerIdentity peer_identity(const UniqueFd& socket);
 // Same user or root.
 bool peer_allowed(const PeerIdentity& peer) noexcept;

@@ -124,7 +124,7 @@ class WireSender {
   // The receiver wrote nonsense: it is not to be talked to any longer.
   bool receiver_lies() const noexcept { return lies_; }
 
-  // Of the receive that the next message will consume. has_credit() first.
+  // Length of the receive that the next message will consume. has_credit() first.
   std::uint32_t receive_length() const noexcept {
     // Relaxed: written before `posted`, which has_credit() acquired.
     return std::atomic_ref<std::uint32_t>(lengths_[next_ & mask_]).load(std::memory_order_relaxed);

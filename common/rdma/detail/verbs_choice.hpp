@@ -37,7 +37,7 @@ ChosenDevice choose_device(const std::string& choice);
 // Why connections of ours cannot be made on a device of this transport; empty where they can.
 std::string why_unusable(ibv_transport_type transport);
 
-// It is there, and this process may not read and write it.
+// The file is there, and this process may not read and write it.
 bool is_forbidden(const std::string& file);
 
 // "10.77.0.1", "fe80::1"; "" if it is no IP address.

@@ -138,7 +138,7 @@ void VerbsCompletionQueue::detach(const VerbsDatagramQueuePair& queue_pair,
   give_back(slot, send_depth);
 }
 
-// Of a queue pair that was taken out of its slot.
+// Frees the slot of a queue pair that was taken out of it.
 void VerbsCompletionQueue::give_back(std::size_t slot, std::uint32_t send_depth) noexcept {
   // A poll under way may still hold the pointer: either its odd count is visible here, or it began
   // later and finds the slot empty (both sides are seq_cst).

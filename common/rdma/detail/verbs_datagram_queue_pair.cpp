@@ -31,7 +31,7 @@ std::string DatagramFate::error_text() const {
 }
 
 void DatagramFate::note_completion(ibv_wc_status status) noexcept {
-  // Those behind the first one are flushed. Release: who sees the failure sees its status.
+  // The requests behind the first one are flushed. Release: who sees the failure sees its status.
   if (failed()) return;
   status_.store(status, std::memory_order_release);
   failed_.store(true, std::memory_order_release);

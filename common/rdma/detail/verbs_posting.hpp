@@ -11,7 +11,7 @@
 
 namespace tickpath::rdma::detail {
 
-// Of what ibv_post_send(3) and ibv_post_recv(3) return.
+// Translates what ibv_post_send(3) and ibv_post_recv(3) return.
 inline PostStatus post_status(int error) noexcept {
   switch (error) {
     case 0:
@@ -25,7 +25,7 @@ inline PostStatus post_status(int error) noexcept {
   }
 }
 
-// Of SendFlags. fence: what kFence stands for.
+// SendFlags as the device's bits. fence: what kFence stands for.
 constexpr unsigned device_flags(unsigned flags, unsigned fence) noexcept {
   return ((flags & kSignaled) != 0 ? unsigned{IBV_SEND_SIGNALED} : 0u) |
          ((flags & kInline) != 0 ? unsigned{IBV_SEND_INLINE} : 0u) |
