@@ -103,14 +103,15 @@ void PairKeeper::look_for_pair() {
       start_.spool.reset();
       start_.log.reset();
       start_.leader.reset();
-      if (why_ != error.what()) log::info("no pair to join yet: {}", error.what());
+      if (why_ != error.what())
+        log::info("the pair has no leader to join yet, tries again: {}", error.what());
       why_ = error.what();
     }
     if (is_told_to_lead()) return;
     if (may_found()) {
       start_.rules.found();
       remember();
-      log::info("leads: neither of the pair, nor its witness, knows of a leader before");
+      log::info("this oeg leads: neither of the pair, nor its witness, knows of a leader before");
       return;
     }
     std::this_thread::sleep_for(kTryAgain);
@@ -143,8 +144,8 @@ void PairKeeper::begin_again() {
   remember();
   if (led && rules.role() == Succession::Role::kOutsider)
     log::warning(
-        "led in epoch {}, and the witness knows of epoch {} (is {} a copy that was put "
-        "back?): joins its pair",
+        "this oeg led in epoch {}, and the witness knows of epoch {} (is {} a copy that was put "
+        "back?): it joins its pair",
         known, rules.word().epoch, config_.pair.file);
 }
 
@@ -161,7 +162,7 @@ void PairKeeper::wait_for_successor() {
   if (clock::monotonic_ns() < until) {
     start_.rules.renounce();
   } else {
-    log::warning("handed over, and nobody leads: asks for its place again");
+    log::warning("this oeg has handed over, and nobody leads: it asks for its place again");
     start_.rules.take_back();
   }
   remember();
@@ -170,7 +171,7 @@ void PairKeeper::wait_for_successor() {
 // The witness knows whether the other one has led since. To join is to renounce, so this one asks
 // the witness first, and does nothing before it has answered.
 void PairKeeper::begin_after_boot() {
-  log::info("the host was started since this oeg led: asks the witness at {}",
+  log::info("the host was started since this oeg led: it asks the witness at {} before it leads",
             questions_.witnesses());
   while (!runtime_.stop_wanted()) {
     // The witness may have ended before it had saved the word by which the other one leads. An
@@ -188,8 +189,9 @@ void PairKeeper::begin_after_boot() {
     }
     if (block && std::exchange(epoch_told_, word.epoch) != word.epoch)
       log::warning(
-          "led in epoch {}, and the witness knows of epoch {} only: waits for a person's word "
-          "(`tickpath pair found`)",
+          "this oeg led in epoch {}, and the witness knows of epoch {} only: it waits for a "
+          "person's "
+          "word (`tickpath pair found`)",
           start_.rules.word().epoch, word.epoch);
     if (is_told_to_lead()) return;
     std::this_thread::sleep_for(kTryAgain);
@@ -215,7 +217,7 @@ bool PairKeeper::join() {
   start_.leader = std::move(leader.connection);
   remember();  // it has renounced, and has never to found a pair again
   constexpr std::int64_t kMs = 1'000'000;
-  log::info("joins {}: {} bytes read after {} ms, on the disk after {} ms", config_.pair.peer,
+  log::info("this oeg joins {}: read {} bytes in {} ms, on the disk after {} ms", config_.pair.peer,
             snapshot.size(), (read - begun) / kMs, (clock::monotonic_ns() - begun) / kMs);
   return true;
 }
@@ -290,8 +292,9 @@ bool PairKeeper::may_found() {
       const std::uint32_t epoch = wire::Leadership::of_word(block.word).epoch;
       if (epoch > epoch_told_)
         log::warning(
-            "remembers no leader, and the witness at {} knows of epoch {}: waits for the "
-            "other one, or for a person's word (`tickpath pair found`)",
+            "this oeg remembers no leader, and the witness at {} knows of epoch {}: it waits for "
+            "the "
+            "other oeg, or for a person's word (`tickpath pair found`)",
             endpoint, epoch);
       epoch_told_ = std::max(epoch_told_, epoch);
     }
@@ -307,13 +310,13 @@ bool PairKeeper::is_told_to_lead() {
   if (!over) return false;
   const KnownOfPair known = questions_.ask_all();
   if (const std::string why = why_not_found(known, *over); !why.empty()) {
-    log::warning("a person wants it to lead: {}", why);
+    log::warning("refused a person's word that this oeg leads: {}", why);
     founding_.refuse(why);
     return false;
   }
   start_.rules.found(known.word);
   remember();
-  log::warning("leads, in epoch {}: a person has said so", start_.rules.word().epoch);
+  log::warning("this oeg leads, in epoch {}, by a person's word", start_.rules.word().epoch);
   founding_.grant(start_.rules.word().epoch);
   return true;
 }
@@ -332,7 +335,7 @@ std::uint32_t PairKeeper::found(std::uint32_t over) {
 std::uint32_t PairKeeper::lead_by_hand(std::uint32_t over) {
   const KnownOfPair known = questions_.ask_all();
   if (const std::string why = why_not_found(known, over); !why.empty()) {
-    log::warning("a person wants it to lead: {}", why);
+    log::warning("refused a person's word that this oeg leads: {}", why);
     throw Error(why);
   }
   Pair& pair = *datapath_->pair();
@@ -345,7 +348,7 @@ std::uint32_t PairKeeper::lead_by_hand(std::uint32_t over) {
   const std::int64_t until = clock::monotonic_ns() + kFoundNs;
   while (!leads() && clock::monotonic_ns() < until) std::this_thread::sleep_for(kFoundLook);
   if (!leads()) throw Error("the witness has answered meanwhile: look again who leads");
-  log::warning("leads, in epoch {}: a person has said so", pair.word().epoch);
+  log::warning("this oeg leads, in epoch {}, by a person's word", pair.word().epoch);
   return pair.word().epoch;
 }
 
@@ -382,13 +385,15 @@ void PairKeeper::on_stage() {
     start_.memory.sync();
     const FenceResult fence = datapath_->pair()->revoke_former();
     datapath_->take_over(complete_);
-    log::warning("takes over, epoch {}: {} records, {} open orders, {} never sent; {}",
+    log::warning("this oeg takes over, epoch {}: {} records, {} open orders, {} never sent; {}",
                  datapath_->pair()->word().epoch, datapath_->recovery().records,
                  datapath_->recovery().open_orders, datapath_->recovery().unsent, in_words(fence));
   } else if (stage == Pair::Stage::kLeading) {
     connect_();
   } else if (stage == Pair::Stage::kRetired) {
-    log::warning("another one leads, or the leader's log is lost: starts anew, as a standby");
+    log::warning(
+        "the other oeg leads, or the log of the leader is lost: this oeg starts again as a "
+        "standby");
     start_anew();
   }
 }
@@ -420,7 +425,8 @@ void PairKeeper::make_snapshot() {
   try {
     if (!snapshot_->done()) return (void)snapshot_->step(runtime_.device());
   } catch (const Error& error) {  // the joiner asks for another one
-    log::warning("the snapshot for who joins: {}", error.what());
+    log::warning("cannot make the snapshot for the joining oeg, which asks again: {}",
+                 error.what());
     snapshot_.reset();
     return;
   }
@@ -450,8 +456,8 @@ void PairKeeper::ask_peer() {
 void PairKeeper::take_answer(std::string_view refusal) {
   const auto theirs = leads_by(refusal, other_place());
   if (!theirs || !datapath_->pair()->other_leads(*theirs)) return;
-  log::warning("{} leads, in epoch {}: this oeg gives up its claim, and joins", config_.pair.peer,
-               theirs->epoch);
+  log::warning("the oeg at {} leads, in epoch {}: this one gives up its claim, and joins",
+               config_.pair.peer, theirs->epoch);
   datapath_->wake();
 }
 
@@ -485,7 +491,8 @@ void PairKeeper::answer_peer(rdma::ConnectionRequest& request) {
   Pair& pair = *datapath_->pair();
   const auto now = static_cast<std::uint64_t>(clock::monotonic_ns());
   if (!datapath_->leads() && config_.pair.place == 2 && pair.waits_in_vain(now)) {
-    log::warning("gives way: its pair waits for the same witness, which is gone");
+    log::warning(
+        "both oegs wait for the same witness, which is gone: this one gives way and joins");
     pair.give_way();
     datapath_->wake();
   }
@@ -509,8 +516,9 @@ void PairKeeper::accept_standby(rdma::ConnectionRequest& request, const wire::He
     if (remembers && pair.stage() != Pair::Stage::kTakingOver) pair.peer_renounced();
     if (!remembers && pair.waits_for_word() && !std::exchange(newcomer_told_, true))
       log::warning(
-          "{} asks to join, has lost its memory, and may have led before that: this oeg waits for "
-          "the witness, or for a person's word (`tickpath pair found`)",
+          "the oeg at {} asks to join. It has lost its memory, and may have led before: this oeg "
+          "waits "
+          "for the witness, or for a person's word (`tickpath pair found`)",
           config_.pair.peer);
     datapath_->wake();
     return tell_who_leads(request);
@@ -553,7 +561,7 @@ void PairKeeper::hand_over() {
   if (!pair.has_standby() || pair.word().alone) throw Error("nobody stands by for it");
   if (!pair.has_witness())
     throw Error("the pair's witness at " + questions_.witnesses() + " is not there");
-  log::info("hands over: its standby is to lead");
+  log::info("this oeg hands over: its standby is to lead");
   pair.hand_over();
   datapath_->wake();
 }
