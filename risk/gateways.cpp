@@ -42,7 +42,7 @@ bool Gateways::maintain(std::uint64_t now_ns) {
 bool Gateways::maintain(GatewayLink& link, const GatewayLink* other, std::uint64_t now_ns) {
   const bool others = other != nullptr && other->held_by_active(now_ns);
   if (others && link.connected().get() != 0) {
-    log::info("lets oeg at {} go: the active risk has the one that leads", link.endpoint());
+    log::info("leaves oeg at {} to the active risk, which has the oeg that leads", link.endpoint());
     link.let_go();
   }
   // What is under way is ended by its answer, not left standing.
@@ -60,10 +60,10 @@ void Gateways::follow_role() {
   };
   const bool refused = tells(first_) || (standby_ && tells(*standby_));
   if (active()) {
-    if (stands_by()) log::warning("is the active risk from now on");
+    if (stands_by()) log::warning("this risk is the active one from now on");
     stands_by_.store(false, std::memory_order_relaxed);
   } else if (refused && !stands_by()) {
-    log::info("stands by: another risk is active");
+    log::info("this risk stands by: another one is active");
     stands_by_.store(true, std::memory_order_relaxed);
     forget_.store(true, std::memory_order_relaxed);
   }

@@ -49,8 +49,8 @@ bool MarketReader::maintain(std::uint64_t now_ns) {
   for (std::size_t source = 0; b_ && source < FeedMerge::kSources; ++source)
     if (std::exchange(refusals_told_[source], refused_[source].get()) != refused_[source].get())
       log::error(
-          "mdh at {} has other symbols under the same ids than mdh at {}: it is not gone by; stop "
-          "it, put a copy of the other one's instruments_file in place of its own, and start it",
+          "mdh at {} is not used: it gives the ids of mdh at {} to other symbols. Stop it, put a "
+          "copy of the other one's instruments_file in place of its own, and start it",
           at(source).endpoint(), at(1 - source).endpoint());
   if (a) connected_to_ = a_.endpoint();
   if (b) connected_to_ = a ? connected_to_ + " and " + b_->endpoint() : b_->endpoint();

@@ -27,11 +27,11 @@ MarketReaderOptions reader_options(wire::Role role, const control::CommonConfig&
                                    std::uint32_t instruments_max, clock::OffsetSink& offsets);
 
 // The handler of poll(), all noexcept, is MarketSource's; with two mdh's:
-//   on_image      when one of them has to be gone by that was not before: for each that is newer
-//                 than what was handed on of it
+//   on_image      when the reader has to follow the other mdh from now on: for each image that is
+//                 newer than what was handed on of its instrument
 //   on_lapped     when neither can fill what was lost
 //   on_directory  rows of both, which agree: one whose ids stand for other symbols than the
-//                 other's is not gone by, and the log says so
+//                 other's is not followed, and the log says so
 //   on_mdh        whether either is there
 class MarketReader {
  public:
