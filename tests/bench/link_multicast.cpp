@@ -80,7 +80,7 @@ std::unique_ptr<rdma::ConnectionRequest> next_request(rdma::Listener& listener) 
 }
 
 void place_on(std::size_t index) {
-  // Those of the beginning: a child has its parent's place, and no other.
+  // The CPUs at the beginning: a child is pinned to its parent's, and sees no other.
   static const std::vector<int> cpus = allowed_cpus();
   pin_this_thread(cpus[index % cpus.size()]);
 }

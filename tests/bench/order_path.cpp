@@ -186,7 +186,7 @@ std::uint64_t OrderPath::send_order(std::uint32_t counter) {
     if (last_.mirrored.value != 0) [[likely]] {
       mirror_ticks_ = last_.mirrored.value - last_.encoded.value;
     } else {
-      // It is sent by a later turn, and only then.
+      // The order is sent by a later turn, and only then.
       ++waited_;
       turn_until("an order does not leave", [this] { return !session_.wants_write(); });
       sent = tsc_now().value;

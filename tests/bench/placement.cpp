@@ -70,7 +70,7 @@ class RemoteWriter : public link::OneSidedClient {
       : OneSidedClient(device, bytes, name) {}
   ~RemoteWriter() = default;
 
-  // Of the start of memory(); to this offset of what was granted.
+  // A WRITE of the start of memory() to this offset of what was granted.
   rdma::WorkRequest write_of(std::size_t length, std::size_t offset) const noexcept {
     rdma::WorkRequest request = read_of(remote_, length);
     request.opcode = rdma::Opcode::kWrite;
@@ -78,7 +78,7 @@ class RemoteWriter : public link::OneSidedClient {
     request.remote_address += offset;
     return request;
   }
-  // Of a word, copied at posting; signalled.
+  // A WRITE of a word, copied at posting; signalled.
   rdma::WorkRequest write_of_word(const std::uint64_t& word, std::size_t offset) const noexcept {
     rdma::WorkRequest request = write_of(sizeof(word), offset);
     request.flags = rdma::kInline | rdma::kSignaled;

@@ -27,7 +27,7 @@ namespace {
 using namespace tickpath;
 using wire::HistoryKind;
 
-// Of the busiest hour and 8,000 instruments (DESIGN.md, "Memory").
+// Sizes for the busiest hour and 8,000 instruments (DESIGN.md, "Memory").
 constexpr double kInstrumentsPlanned = 8'000;
 constexpr double kTradesPlanned = 4.8e6;
 constexpr double kQuotesPlanned = 2.5e7;

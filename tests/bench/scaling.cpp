@@ -156,7 +156,7 @@ std::uint64_t write_traces(const Folder& folder, std::uint64_t ticks) {
   return stamps;
 }
 
-// Of a program that runs to its end.
+// The most memory of a program that runs to its end.
 std::uint64_t peak_bytes(const std::vector<std::string>& arguments) {
   std::vector<char*> texts;
   for (const std::string& each : arguments) texts.push_back(const_cast<char*>(each.c_str()));

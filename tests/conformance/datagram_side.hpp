@@ -52,7 +52,7 @@ class DatagramSide {
   Heard receive(std::uint64_t count, int timeout_ms);
   PostStatus post_receive(std::uint64_t index);
 
-  // Of the last datagram: its completion, and where it lies.
+  // The completion of the last datagram, and where it lies.
   const Completion& last() const noexcept { return last_; }
   const std::byte* last_buffer() const noexcept { return receive_buffer(last_.wr_id); }
   const std::byte* receive_buffer(std::uint64_t index) const noexcept {

@@ -55,7 +55,7 @@ class Datagrams : public testing::TestWithParam<const char*> {
   }
   void drop_peer(std::size_t index) { peers_.erase(peers_.begin() + static_cast<long>(index)); }
 
-  // Of this test alone.
+  // A group of this test alone.
   std::string group() {
     static int number = 0;
     const int here = static_cast<int>(::getpid() % 200) * 250 + number++;
@@ -374,7 +374,7 @@ TEST_P(Datagrams, OfAGroupDoNotWaitForAReceiverThatIsStopped) {
     expect_all(heard(works, 20), number, 20);
   }
   stopped.signal(SIGCONT);
-  // It has lost what it had no receive for, and hears the next.
+  // The receiver has lost what it had no receive for, and hears the next.
   heard(stopped, 400, kSilenceMs);
   EXPECT_EQ(mine.send(1001, 5, kLength), "");
   const Heard after = heard(stopped, 5);

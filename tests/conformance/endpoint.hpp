@@ -95,7 +95,7 @@ std::unique_ptr<Device> open_test_device(const std::string& provider);
 // A waiting time of a fast machine, as long as it may take here: times TICKPATH_TIME_SCALE (1).
 int scaled_ms(int milliseconds);
 
-// Of a command: take(key, value) for each "key=value" that follows.
+// Reads the options of a command: take(key, value) for each "key=value" that follows.
 template <class Take>
 void read_options(std::istringstream& words, Take&& take) {
   for (std::string word; words >> word;) {

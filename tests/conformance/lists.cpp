@@ -23,7 +23,7 @@ std::map<std::string, std::set<std::string>>& missing() {
   return all;
 }
 
-// Those of them that did not run at all.
+// The tests that did not run at all.
 std::set<std::string>& left_out() {
   static std::set<std::string> all;
   return all;

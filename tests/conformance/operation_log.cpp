@@ -23,7 +23,7 @@ std::string name_of(const Operation& operation) {
          std::to_string(operation.begun) + " to " + std::to_string(operation.ended) + ")";
 }
 
-// Who may have published each version, and not before when.
+// The writer that may have published a version, and not before when.
 struct Publisher {
   std::uint64_t writer;
   std::uint64_t begun;

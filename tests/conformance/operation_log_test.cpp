@@ -15,7 +15,7 @@ void add(OperationLog& log, std::uint64_t writer, const std::string& lines) {
   log.add(stream, writer, "log." + std::to_string(writer));
 }
 
-// Of one, two and three; the faults as one text.
+// The faults of the logs one, two and three as one text.
 std::string faults(const std::string& one, const std::string& two = "",
                    const std::string& three = "") {
   OperationLog log;

@@ -35,7 +35,7 @@ struct Revoker {
     peer.answer();
     mine.use(mine.queue_pairs().size() - 1);
   }
-  // Of every byte that the peer has for us.
+  // Sums over every byte that the peer has for us.
   std::string sums() {
     return peer.ask("sum main 0 " + std::to_string(kMainBytes)) + " " +
            peer.ask("sum write-only 0 " + std::to_string(kSmallBytes));

@@ -33,7 +33,7 @@ void compete(const std::string& lines, std::size_t writers, std::size_t readers,
   std::vector<std::string> check{peer(), "check"};
   for (std::size_t i = 1; i <= writers + readers; ++i) {
     check.push_back(folder / ("log." + std::to_string(i)));
-    // Those that will be killed have no end of their own.
+    // Processes that will be killed have no end of their own.
     const std::uint64_t count = i <= killed ? 100'000'000 : operations;
     const std::string what = i <= writers ? "write" : "read";
     clients.push_back(std::make_unique<Process>(

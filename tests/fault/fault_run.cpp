@@ -215,7 +215,8 @@ std::string FaultRun::broken_books(Unharmed unharmed) const {
     equal(what + " sent by strategy = accepted + rejected + lost", number(own, "sent"),
           number(own, "accepted") + number(own, "rejected") + number(own, "lost"));
     equal(what + " unanswered at strategy", number(own, "unanswered"), 0);
-    // Of changes the answer is lost, whether or not oeg had taken them; of orders it is found out.
+    // The answer to a change is lost, whether or not oeg had taken it; that to an order is found
+    // out.
     const std::int64_t unknown = what == "changes" ? number(own, "lost") : 0;
     const std::int64_t missing = number(own, "sent") - number(gate, "received");
     if (unharmed.strategy && unharmed.oeg &&

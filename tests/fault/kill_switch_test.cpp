@@ -126,7 +126,7 @@ TEST_F(KillSwitch, SuccessIsSaidOnlyWhenOegActsOnIt) {
     return kill.exit_code == 0 || kill.output.find("oeg does not answer") != std::string::npos;
   })) << kill.output;
   run_.signal("oeg", SIGCONT);
-  // It was given, and reaches oeg when oeg goes on.
+  // The kill was given, and reaches oeg when oeg goes on.
   EXPECT_TRUE(run_.wait_until([this] {
     const json oeg = run_.status("oeg");
     return oeg.is_object() && !oeg.at("kill_switch").at("kills").empty();

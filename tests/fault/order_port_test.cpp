@@ -1,5 +1,5 @@
-// Who is a FIX session: strangers at sim's order port while oeg is dead, and another program at the
-// venue's port.
+// Which peer is a FIX session's: strangers at sim's order port while oeg is dead, and another
+// program at the venue's port.
 #include <cstdio>
 #include <fstream>
 

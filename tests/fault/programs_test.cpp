@@ -13,7 +13,7 @@
 namespace tickpath::test_support {
 namespace {
 
-// Who watches a program, and where it tells when it lost it.
+// A program that watches another one, and where it tells when it lost it.
 struct Watcher {
   std::string program;
   std::string group;
@@ -149,7 +149,8 @@ TEST_F(Fault, AStoppedOrKilledMarketDataHandlerIsNoticedByAllReadersAndComesBack
   notice(kill, "mdh", SIGKILL, kOfMdh, kWithoutMarket);
   kill.others_do = others_do(kWithoutMarket, kOrdersSent);
   kill.came_back = restart("mdh", "all read again", all_read);
-  // It has not seen the day from its start: a snapshot brings the books, and orders are sent again.
+  // The new mdh has not seen the day from its start: a snapshot brings the books, and orders are
+  // sent again.
   EXPECT_TRUE(run_.wait_until([this] { return feed_state() == "good"; })) << feed_state();
   EXPECT_GT(run_.counter("mdh", "feed", "snapshot_orders"), 0u);
   kill.came_back += ", books by " + std::to_string(run_.counter("mdh", "feed", "snapshots")) +

@@ -38,7 +38,7 @@ void convert_capture(std::span<const std::byte> bytes) {
     iex::DeepToItch reader(std::move(capture), "fuzz");
     itch::audit(reader);
   } catch (const files::RecordingError&) {
-    // Of TOPS, or damaged before its first segment.
+    // A capture of TOPS, or one that is damaged before its first segment.
   }
 }
 

@@ -34,7 +34,7 @@ struct Subscriber {
   }
   void on_mdh(bool) noexcept {}
 
-  // Of those that changed a book.
+  // Calls use() for each message that changed a book.
   template <class Use>
   void for_each_change(Use&& use) const {
     for (const wire::BookUpdate& update : updates)

@@ -199,7 +199,7 @@ TEST_F(TradingWithoutRisk, RiskTakesOverTheFillsThatItMissedWhileItWasBarred) {
   const std::uint64_t passes = folder_.counter("risk", "reconcile", "passes");
   ASSERT_EQ(tickpath("restore", "risk").exit_code, 0);
   ASSERT_TRUE(folder_.wait_counter_above("risk", "reconcile", "passes", passes)) << up_->output();
-  // It follows again, and ends with the positions and the cash of him who traded.
+  // risk follows again, and ends with the positions and the cash of the strategy.
   ASSERT_TRUE(folder_.wait_counter_above("risk", "orders", "fills", seen + 20)) << up_->output();
   up_->signal(SIGINT);
   const Finished finished = up_->wait(test_support::kPatience);

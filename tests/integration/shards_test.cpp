@@ -32,7 +32,7 @@ class Shards : public StacksRun {
   json summary_of(const std::string& name) const { return json::parse(folder.summary(name)); }
 };
 
-// Of the busiest symbols ZAAB is in the first shard, ZAAA in the second.
+// Among the busiest symbols ZAAB is in the first shard, ZAAA in the second.
 TEST_F(Shards, TradeAsOneVenueAndOneOutlivesTheOthersMdh) {
   ASSERT_EQ(wire::Shard::of("ZAAB", 2).number, 1);
   ASSERT_EQ(wire::Shard::of("ZAAA", 2).number, 2);

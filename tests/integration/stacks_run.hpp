@@ -20,7 +20,7 @@ class StacksRun : public ::testing::Test {
   std::uint64_t received(const std::string& oeg) const {
     return folder.counter(oeg, "orders", "received");
   }
-  // It was `process`.
+  // Waits for another process than `process`, which it was.
   void await_restart(const std::string& name, pid_t process) const {
     ASSERT_TRUE(wait_until(
         [&] {

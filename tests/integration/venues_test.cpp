@@ -227,7 +227,7 @@ TEST_F(Venues, TheRouterIsNeverWorseThanTheBestVenueAloneOnTheRecordedBooks) {
                             "alone, for as many shares: 60 of 60",
                             "ok      split by price, then size, then fee: 60 of 60",
                             ::testing::ContainsRegex("met the books that it saw; of these [1-9]")));
-  // It says how many met the books that they were sent by, and as many must be as planned.
+  // The text says how many orders met the books that they were sent by: as many as planned.
   const std::string& text = checked.output;
   const std::size_t line = text.rfind('\n', text.find(" met the books"));
   const auto number = [&](std::size_t at) { return std::strtoull(text.c_str() + at, nullptr, 10); };

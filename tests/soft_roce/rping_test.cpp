@@ -78,7 +78,7 @@ class RpingClient {
     advertise(kSource);
     advertise(kSink);
     EXPECT_EQ(std::string(reinterpret_cast<const char*>(at(kSink))), text);
-    // It writes the text and its zero, and nothing behind them.
+    // rping writes the text and its zero, and nothing behind them.
     EXPECT_EQ(at(kSink)[text.size() + 1], std::byte{0x55});
   }
 

@@ -58,7 +58,7 @@ class LobsterWriter {
   }
   void operator()(const auto&) {}
 
-  // Of the whole book, whatever the files display.
+  // The best levels of the whole book, whatever the files display.
   Shown shown(bool buy) const {
     Shown levels;
     const auto append = [&](const auto& side) {

@@ -117,7 +117,7 @@ PipelineFolder::PipelineFolder(const std::string& config) : order_port_(test_sup
   const std::string snapshots = "127.0.0.1:" + std::to_string(test_support::free_port());
   const std::string feed_source =
       "127.0.0.1:" + std::to_string(order_port_);  // UDP's, beside TCP's
-  // Of a second venue.
+  // Ports of a second venue.
   const std::uint16_t port_2 = test_support::free_port();
   const std::string snapshots_2 = "127.0.0.1:" + std::to_string(test_support::free_port());
   const std::string address_2 = "127.0.0.1:" + std::to_string(port_2);

@@ -18,7 +18,7 @@ std::optional<Error> thrown(Call&& call) {
   return {};
 }
 
-// Of an error that tells its cause.
+// The cause of the error that a call throws.
 template <class Error, class Call>
 auto cause_of(Call&& call) {
   const std::optional<Error> error = thrown<Error>(call);

@@ -16,7 +16,7 @@
 #include "tests/support/alloc_guard/syscall_guard.hpp"
 
 namespace tickpath {
-// Of the program. Weak: a preloaded guard also loads into programs that have no datapath.
+// The program's. Weak: a preloaded guard also loads into programs that have no datapath.
 DatapathState datapath_state() noexcept __attribute__((weak));
 }  // namespace tickpath
 

@@ -23,7 +23,7 @@
 #include "common/base/datapath_guard.hpp"
 
 namespace tickpath {
-// Of the program. Weak: a preloaded guard also loads into programs that have no datapath.
+// The program's. Weak: a preloaded guard also loads into programs that have no datapath.
 DatapathState datapath_state() noexcept __attribute__((weak));
 extern void (*datapath_watcher)() noexcept __attribute__((weak));
 }  // namespace tickpath

@@ -32,7 +32,7 @@ class ComplaintScope {
   ~ComplaintScope();
   ComplaintScope(const ComplaintScope&) = delete;
   ComplaintScope& operator=(const ComplaintScope&) = delete;
-  // Of the calling thread. Async-signal-safe.
+  // Whether the calling thread is held. Async-signal-safe.
   static bool held() noexcept;
 };
 

@@ -69,7 +69,7 @@ class OrderTypes final : public tickpath::Strategy {
         std::to_string(each.status));
   }
 
-  // Those that have not traded yet come round again.
+  // Cases that have not traded yet come round again.
   void next() {
     for (std::size_t i = 0; i < cases_.size(); ++i) {
       at_ = (at_ + 1) % cases_.size();

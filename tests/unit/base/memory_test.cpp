@@ -32,7 +32,7 @@ TEST(PageFaultCount, CountsWhatAThreadTouchesForTheFirstTime) {
 
 TEST(PageFaultCount, KnowsNoThreadOfAnotherProcess) { EXPECT_FALSE(page_faults(1).has_value()); }
 
-// Of this thread while `body` runs.
+// Page faults of this thread while `body` runs.
 template <typename Body>
 std::uint64_t faults_of(Body body) {
   const std::uint64_t before = page_faults(::gettid())->minor;

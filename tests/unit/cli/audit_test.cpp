@@ -85,7 +85,7 @@ TEST(Audit, OfTwoRisksTheOneThatWasActiveLastSpeaksForTheOther) {
   left.leave_file("risk-2.pid");
   EXPECT_THAT(left.audit().missing, IsEmpty());
   EXPECT_THAT(in_one_line(to_text(left.audit())), HasSubstr("note    risk-2 left no summary"));
-  // Of another oeg's, which has no other risk.
+  // The summary of another oeg, which has no other risk.
   Summary other;
   other.program = "oeg";
   other.name = "oeg-2";

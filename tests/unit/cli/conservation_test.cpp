@@ -214,7 +214,7 @@ TEST(Conservation, CountsOfTwoRisksTheOneThatWasActiveLast) {
   EXPECT_TRUE(all[3].stood_by);
   EXPECT_FALSE(all[4].stood_by);
   EXPECT_TRUE(check_conservation(all, kAll).holds());
-  // Of two oegs each has a risk of its own.
+  // Each of two oegs has a risk of its own.
   Summary other = sides.oeg;
   other.name = "oeg-b";
   all = {sides.oeg, other, former, sides.risk};

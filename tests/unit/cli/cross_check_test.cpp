@@ -46,7 +46,7 @@ TEST(CrossCheck, TheConfigurationsOfTheSourceFit) {
   EXPECT_THAT(check(configs_of("config/hosts")), IsEmpty());
 }
 
-// Of config/demo, all of whose endpoints are of one host.
+// The endpoints of config/demo are all of one host.
 TEST(CrossCheck, WhatOtherHostsMustReachIsNoPathAndNoLoopback) {
   auto configs = configs_of("config/demo");
   for (const char* name : {"oeg", "risk"}) {

@@ -65,7 +65,7 @@ TEST_F(Kill, NamesAShardOfWhichEverybodyIsGone) {
                            "(oeg-3 does not run): start its oeg"));
 }
 
-// Of a pair the one that stands by would let the role in, and lead.
+// In a pair the oeg that stands by would let the role in, and lead.
 TEST_F(Venues, RightsAreTakenBackAtEveryOegAndOneThatCannotBeAskedIsNamed) {
   start("oeg-1a", "1");
   start("oeg-1b", "1");

@@ -235,7 +235,7 @@ TEST(Results, AddUpByStrategyAndSayTheirUnit) {
   EXPECT_EQ(results_text({oeg}), "");
 }
 
-// Of a pair or of several venues there is no "oeg".
+// In a pair, or with several venues, no program is called "oeg".
 TEST(Trades, OfAnOegThatHasNoJournalNameThoseThatHaveOne) {
   const test_support::Folder folder;
   for (const char* name : {"oeg-2", "oeg-1"})

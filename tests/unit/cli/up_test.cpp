@@ -318,8 +318,7 @@ TEST_F(Up, StopsAcrossHostsProgramAfterProgramAndChecksTheBooksOfAll) {
   EXPECT_EQ(tickpath({"books", "run3"}).exit_code, 1);
 }
 
-// It may be one of a pair, whose other one runs elsewhere: then it is not ready without its
-// witness.
+// An oeg may be one of a pair, whose other one runs elsewhere: it is not ready without its witness.
 TEST_F(Up, StartsRiskBesideAnOegOfAPartThatIsNotReadyYet) {
   configure("oeg", "ready_after = -1");
   EXPECT_THAT(up({"--ready-timeout", "2", "--only", "oeg", "risk"}),

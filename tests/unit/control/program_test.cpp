@@ -145,7 +145,7 @@ class Program : public ::testing::Test {
   Json ready(int timeout_ms = 5000) const {
     return answer(socket(), {{"command", "ready"}, {"timeout_ms", timeout_ms}});
   }
-  // Of a program that may not listen yet.
+  // The answer of a program that may not listen yet.
   static Json answer(const std::string& at, const Json& request) {
     for (int attempt = 0; attempt < 500; ++attempt) {
       try {

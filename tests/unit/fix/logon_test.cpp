@@ -1,4 +1,4 @@
-// Who may log on, and how: a session of either role, and a peer that writes what it likes.
+// Which peers may log on, and how: a session of either role, and a peer that writes what it likes.
 #include <fstream>
 #include <iterator>
 

@@ -71,7 +71,7 @@ TEST(FolderStore, SaysWhichLibraryIsMissingOrIsNone) {
               HasSubstr("it has no chdb_connect"));
 }
 
-// Of the programs that it starts, only what stands in PATH.
+// The programs that it starts are found in PATH alone.
 TEST(FetchedLibrary, SaysThatThereIsNoNpm) {
   test_support::Folder folder;
   Variable cache("XDG_CACHE_HOME", folder.path());

@@ -147,7 +147,7 @@ TEST(Generator, ConcentratesActivityOnTheFirstSymbols) {
   EXPECT_EQ(counts.size(), 1001U) << "every symbol, and locate 0 for the day";
 }
 
-// Of all days: what begins and ends each, what auctions and halts bring.
+// What begins and ends each day, what auctions and halts bring.
 TEST(Generator, FramesDaysWithAuctionsAndHaltsAndLeavesNoOrderOvernight) {
   GeneratorOptions options = options_of(5, 20, 60'000);
   options.days = 3;

@@ -69,7 +69,7 @@ TEST_F(MulticastProcesses, LoseNothingAtFivePercentLossWhereThereIsRoom) {
   EXPECT_EQ(child.wait(), 0);
 }
 
-// Of two subscribers one is stopped; the other misses nothing, and the publisher's close is not
+// One of two subscribers is stopped; the other misses nothing, and the publisher's close is not
 // held up for long. Continued, the stopped one READs or has counted what it did not see.
 TEST_F(MulticastProcesses, AStoppedSubscriberHarmsNobody) {
   Child stopped([&] {

@@ -179,7 +179,7 @@ TEST_F(Pending, NobodyGetsWhatIsRevokedMeanwhile) {
   EXPECT_TRUE(source.publisher.subscribers().empty());
 }
 
-// It says all that it should and grants too little: found when its set-up is over.
+// The peer says all that it should and grants too little: found when its set-up is over.
 TEST_F(Pending, APeerThatGrantsTooLittleIsDroppedOnEitherSide) {
   const auto connecting = half_subscriber();  // grants no ring
   Outcome outcome;

@@ -24,7 +24,7 @@ class SharedHistory {
 
   // Before a publication of `version` is asked for.
   void attempt(std::uint64_t version) noexcept { raise(attempted_, version); }
-  // It was one, by `writer` (1 to 255).
+  // A version was published, by `writer` (1 to 255).
   void published(std::uint64_t version, std::uint8_t writer, std::uint64_t begun) noexcept {
     if (version <= begun) older_.fetch_add(1);
     if (version <= versions_max_ && writers_[version].exchange(writer) != 0) twice_.fetch_add(1);

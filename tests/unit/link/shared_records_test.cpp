@@ -254,7 +254,7 @@ TEST_F(SharedRecordsTest, WhatAWriterLeftHalfWrittenIsNeverShown) {
   EXPECT_EQ(value.version, 1u);
   EXPECT_TRUE(value.whole());
   EXPECT_EQ(publish<Book>(two, guard, Book::of(2, 2)).status, SharedStatus::kOk);
-  // It goes on with what it knew.
+  // The writer goes on with what it knew.
   EXPECT_EQ(publish<Book>(one, guard, half).status, SharedStatus::kLost);
   EXPECT_EQ(read<Book>(two, value).status, SharedStatus::kOk);
   EXPECT_EQ(value.writer, 2u);

@@ -248,7 +248,7 @@ class World {
     mdh.image_ring[id] = mdh.ring;
   }
 
-  // It listens: up to `count` messages, or the next session.
+  // The mdh listens: up to `count` messages, or the next session.
   void hear(std::size_t source, std::uint64_t count) {
     Mdh& mdh = mdhs_[source];
     if (!mdh.up || mdh.stuck || mdh.gap) return;
@@ -369,7 +369,7 @@ class World {
   void hand_on(const wire::BookUpdate& update) {
     ++handed;
     const std::uint64_t trace = update.trace_id;
-    // It does not wait for the whole one to end the session before.
+    // The merge does not wait for the whole mdh to end the session before.
     if (update.exchange_time_ns > whole_session_) {
       loose_ = true;
       adopted_session_ = update.exchange_time_ns;

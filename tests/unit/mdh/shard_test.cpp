@@ -20,7 +20,7 @@ using ::testing::ThrowsMessage;
 using wire::FeedState;
 using wire::UpdateKind;
 
-// Of two shards AAPL, MSFT and QQQ are in the first, SPY, A and TSLA in the second.
+// With two shards AAPL, MSFT and QQQ are in the first, SPY, A and TSLA in the second.
 constexpr const char* kOwn = "AAPL";
 constexpr const char* kOther = "SPY";
 

@@ -1,4 +1,4 @@
-// Who is at the other end of a connection, asked of the kernel about real sockets.
+// Which user is at the other end of a connection, asked of the kernel about real sockets.
 #include "common/net/peer_rule.hpp"
 
 #include <cstdint>

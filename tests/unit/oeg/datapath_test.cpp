@@ -203,7 +203,7 @@ TEST_F(OegWithRisk, WhatARiskWritesThatWasReplacedIsReadByNobody) {
   ASSERT_TRUE(risk_->write(block));
   until([&] { return oeg_->risk().alive(); });
   const std::unique_ptr<PlayedRisk> zombie = std::move(risk_);
-  // It hangs: nothing of it is polled.
+  // The former risk hangs: nothing of it is polled.
   EXPECT_FALSE(oeg_->risk().vacant());
   oeg_->risk().let_replace();
   turns(10);
@@ -250,7 +250,7 @@ TEST_F(OegWithAnImpatientEye, ARiskWithoutAWordGivesWayToAnotherThatAsksAndToNob
   EXPECT_EQ(oeg_->events().subscriber_count(), 0u);
 }
 
-// Of a pair: the leader had it, and died before the risk that is here had told it.
+// In a pair: the leader had the kill switch, and died before the risk that is here had told it.
 TEST_F(OegWithRisk, ALeaderHasTheNewestKillSwitchThatWasReplicatedAndItsRiskReadsIt) {
   connect_both();
   connect_risk();
@@ -296,8 +296,8 @@ TEST_F(OegDatapathTest, KillsOfTheLastRunHoldBeforeRiskHasSaidAnything) {
   EXPECT_EQ(answer_to_an_order().kind, wire::ReportKind::kAccepted);
 }
 
-// It asks for far more than it reads: what it may send is bounded by what it has not read, so that
-// nothing is lost and it stays connected.
+// A strategy asks for far more than it reads: what it may send is bounded by what it has not read,
+// so that nothing is lost and it stays connected.
 TEST_F(OegDatapathTest, SlowsAStrategyDownThatAsksForMoreThanItReads) {
   oeg_.reset();
   config_.gateway.report_queue = 64;

@@ -31,7 +31,8 @@ class ExecutionsTest : public ::testing::Test, protected GatewayFixture {
             .exec_type = fix::ExecType::kPartialFill,
             .symbol = fix::Symbol::from("AAPL")};
   }
-  // It changes execution `of`, after which the order has so many shares to go and so many filled.
+  // A report that changes execution `of`, after which the order has so many shares to go and so
+  // many filled.
   fix::ExecutionReport change(fix::TradeChange how, std::uint64_t exec_id, std::uint64_t of,
                               std::uint32_t leaves, std::uint32_t filled) const {
     fix::ExecutionReport report = fill(exec_id);
@@ -63,7 +64,7 @@ class ExecutionsTest : public ::testing::Test, protected GatewayFixture {
     EXPECT_EQ(position().cash, cash);
     EXPECT_EQ(position().open_buy_shares, open);
   }
-  // It books nothing of it.
+  // The gateway books nothing of the report.
   void expect_refused(const fix::ExecutionReport& report, ExceptionKind kind) {
     SCOPED_TRACE(name(kind));
     take(report);
@@ -276,7 +277,7 @@ TEST_F(ExecutionsTest, AFillOfAnUnknownOrderIsAnException) {
   EXPECT_EQ(events.exceptions[0].strategy, kUnknownStrategy);
 }
 
-// It is not open any more, and its id says whose it was.
+// The order is not open any more, and its id says whose it was.
 TEST_F(ExecutionsTest, AnExceptionAboutAnOrderThatIsDoneNamesItsStrategy) {
   take(fill());
   report(fix::ExecType::kCanceled, id(1), 0, 40);

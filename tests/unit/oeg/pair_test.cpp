@@ -28,7 +28,7 @@ TEST_F(PairTest, AHungLeaderThatGoesOnActsOnNothing) {
   ASSERT_TRUE(replicated(*first_, orders_[0]));
   stopped_ = 1;
   ASSERT_TRUE(takes_over(*second_));
-  // It goes on, and believes that it leads.
+  // The former leader goes on, and believes that it leads.
   JournalRecord late = orders_[1];
   ASSERT_EQ(first_->pair().stage(), Stage::kLeading);
   ASSERT_TRUE(first_->pair().append(late));
@@ -125,7 +125,7 @@ TEST_F(PairTest, AStandbyThatWaitsForAWordInVainGivesItUpForALeaderThatNeedsNobo
   EXPECT_FALSE(second_->pair().may_act());
 }
 
-// It claims by an offer that its leader never got to the witness.
+// The standby claims by an offer that its leader never got to the witness.
 TEST_F(PairTest, AClaimThatTheWitnessesAnswerLeavesAsItWasWaitsForTheOtherOne) {
   first_.emplace(folder_, *fabric_.device, std::uint8_t{1}, true);
   connect_witness(*first_);

@@ -299,7 +299,7 @@ TEST_F(RecoveryTest, NoticesAnExceptionThatWasNotTakenOffTheSession) {
   EXPECT_TRUE(recover_into(f, 2, died.report_seq).report_was_processed);
 }
 
-// It is journaled before the fill that it is about.
+// A doubt is journaled before the fill that it is about.
 TEST_F(RecoveryTest, AFillWithADoubtThatWasNotBookedYetIsAwaitedAgain) {
   GatewayFixture died;
   died.rest(1);

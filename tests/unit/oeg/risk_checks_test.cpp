@@ -559,7 +559,8 @@ TEST_F(RiskChecks, CountEveryReasonAndTellRiskOfIt) {
   EXPECT_EQ(events.events[0].reason, RejectReason::kRiskAbsent);
   ASSERT_EQ(journal.records.size(), 1u) << "for people";
   EXPECT_EQ(journal.records[0].event.event, wire::EventKind::kRefused);
-  // It changes no row: risk compares rows by their events, and would never find them at rest.
+  // A refusal changes no row: risk compares rows by their events, and would never find them at
+  // rest.
   EXPECT_EQ(events.events[0].row_event, 0u);
   EXPECT_EQ(position().events, 0u);
 }

@@ -25,7 +25,7 @@ std::chrono::milliseconds duration() {
   return text == nullptr ? std::chrono::milliseconds(400) : std::chrono::seconds(std::atoi(text));
 }
 
-// Of trade `number` of an instrument, from 1.
+// The update of trade `number` of an instrument, from 1.
 wire::BookUpdate numbered_trade(std::uint32_t id, std::uint64_t number) {
   wire::BookUpdate update =
       trade_of(id, number, kOpen + number * 1'000, static_cast<std::uint32_t>(number * 7 + id), 3);

@@ -170,7 +170,7 @@ TEST_F(OfiHostile, EveryMessageThatNoPeerSendsEndsTheConnectionAndChangesNothing
   }
 }
 
-// Likewise where the header is a word beside the completion.
+// The same where the header is a word beside the completion.
 TEST_F(OfiHostile, EveryWordThatNoPeerSendsEndsTheConnectionAndChangesNothing) {
   const std::vector<Attack> attacks = {
       {"kind", [](OfiWireHeader& h) { h.kind = static_cast<OfiKind>(99); }},

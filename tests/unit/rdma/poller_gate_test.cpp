@@ -115,7 +115,8 @@ TEST(PollerGate, WhatThePollerAskedForItDoesItselfOnceItIsIn) {
   EXPECT_TRUE(gate.try_enter_beside());
 }
 
-// It is inside when another one looks, then gone, and back in vain: that other one comes back.
+// The poller is inside when another thread looks, then gone, and back in vain: the other one comes
+// back.
 TEST(PollerGate, WhatThePollerAskedForWhileAnotherWasTurnedAwayIsDone) {
   std::function<void()> step;
   Gate gate(Steps{.at_finding = &step});

@@ -31,7 +31,7 @@ class OneOfThePair {
   void lead(std::uint64_t epoch) {
     publisher->publish(wire::OrderEvent{.order_id = epoch, .event = wire::EventKind::kLeads});
   }
-  // Of strategy 1 in instrument 3, a share at 100; the table has it, too.
+  // A fill of strategy 1 in instrument 3, a share at 100; the table has it, too.
   void fill() {
     publisher->publish(wire::OrderEvent{.order_id = ++fills,
                                         .instrument_id = 3,
@@ -97,7 +97,7 @@ class GatewaysToAPair : public ::testing::Test {
     // A step on the way of the other link's attempt may have ended first.
     ASSERT_TRUE(soon([&] { return link_to(oeg).connected().get() != 0; }));
   }
-  // It has another risk.
+  // This oeg has another risk, and refuses ours.
   void refuse(OneOfThePair& oeg, bool leads) {
     now_ns += 110'000'000;
     const auto refused = [&] {
@@ -325,7 +325,7 @@ TEST_F(GatewaysToAPair, LetAnOegGoWhereTheOneThatLeadsHasAnotherRisk) {
   EXPECT_TRUE(gateways.stands_by());
   EXPECT_EQ(gateways.not_ready_reason(), "") << "that is what it is for";
   ASSERT_TRUE(soon([&] { return gateways.standby()->connected().get() == 0; }));
-  // It asks the one that leads again, and leaves the other one to the risk that is active.
+  // This risk asks the oeg that leads again, and leaves the other one to the risk that is active.
   now_ns += 110'000'000;
   gateways.maintain(now_ns);
   EXPECT_EQ(b.fabric.listener->next(), nullptr);

@@ -168,7 +168,7 @@ TEST_F(RiskOverVenues, EachVenuesSharesAreValuedAtItsOwnMark) {
   EXPECT_EQ(static_cast<std::int64_t>(monitor->view(1).gross_notional.get()), 221'000'000);
 }
 
-// It may be of any symbol: it adds to each, and takes off none.
+// A row without a name may be of any symbol: it adds to each, and takes off none.
 TEST_F(RiskOverVenues, WhatHasNoNameYetCountsAgainstEverySymbol) {
   all_whole();
   list(0, 3, "AAPL");

@@ -34,7 +34,7 @@ std::vector<std::string> scenario_files() {
   return files;
 }
 
-// Those that print what the page has below them, each on one line.
+// The commands that print what the page has below them, each on one line.
 std::vector<std::string> commands_of(const std::string& page) {
   std::vector<std::string> commands;
   std::istringstream lines(page);

@@ -137,7 +137,7 @@ TEST(ScaleSimulation, AConnectionSkipsWhatIsBeyondItsDepth) {
   const double carried = static_cast<double>(result.flow.posted - result.flow.skipped);
   EXPECT_NEAR(carried, 2'000 + 100, 100);
   EXPECT_EQ(result.flow.arrived, result.flow.posted - result.flow.skipped);
-  // Who is not skipped waits for those before it, no longer.
+  // A strategy that is not skipped waits for those before it, no longer.
   EXPECT_LE(result.feed_to_strategy.max(), picoseconds(110e-6));
   expect_conserved(scenario, result);
 }

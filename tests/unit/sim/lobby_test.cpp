@@ -1,4 +1,4 @@
-// Who waits in front of an order session, and who gets it.
+// Which connections wait in front of an order session, and which one gets it.
 #include "sim/orders/lobby.hpp"
 
 #include <array>

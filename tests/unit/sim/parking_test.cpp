@@ -93,7 +93,7 @@ TEST_F(SimThatParks, SleepsBesideNoOrder) {
 }
 
 TEST_F(SimThatParks, SleepsBesideNoCommand) {
-  // Of the symbol: halted, trading, halted.
+  // The symbol's states: halted, trading, halted.
   const char states[] = {'H', 'T', 'H'};
   int given = 0;
   test_support::expect_no_arrival_is_slept_through(

@@ -83,7 +83,7 @@ class SimProgram : public ::testing::Test {
       }
     });
   }
-  // It goes on for a minute after the recording, so that there is time to trade.
+  // sim goes on for a minute after the recording, so that there is time to trade.
   void start_and_replay(const std::vector<std::string>& more = {},
                         const std::map<std::string, std::string>& environment = {}) {
     std::vector<std::string> all{"replay.pace=max", "replay.settle=1min"};

@@ -37,7 +37,7 @@ inline void ReferenceMarket::on_cross(Locate locate, CrossKind kind, std::uint32
     std::uint64_t buys = interest(joins, Side::kBuy, price);
     std::uint64_t sells = interest(joins, Side::kSell, price);
     const auto& [of, side, shares] = imbalances_[locate];
-    // Those of the imbalance come last on their side.
+    // Orders for the imbalance alone come last on their side.
     const std::uint64_t others = of == kind ? shares : 0;
     const std::uint64_t offered = sells + (side == Side::kSell ? others : 0);
     const std::uint64_t wanted = buys + (side == Side::kBuy ? others : 0);

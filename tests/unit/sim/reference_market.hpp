@@ -521,7 +521,7 @@ class ReferenceMarket {
     }
     tapes_[locate].prints = {tapes_[locate].last};
   }
-  // Of each side's stop orders the one nearest to the market; of those two the earlier.
+  // The stop order of each side that is nearest to the market; the earlier one of these two.
   std::optional<std::size_t> next_triggered(unsigned locate) {
     std::optional<std::size_t> chosen;
     for (const Side side : {Side::kBuy, Side::kSell}) {

@@ -135,7 +135,7 @@ TEST_F(HistoryTest, TwoPluginsThatAskByTurnsBothGetTheirs) {
   EXPECT_EQ(second.trades_answer.count, 0u) << "it has not traded";
 }
 
-// Of two shards AAPL is in the first, SPY in the second.
+// With two shards AAPL is in the first, SPY in the second.
 TEST_F(HistoryTest, OfAVenueInShardsASymbolsPricesAreThoseOfItsOwnShard) {
   const std::string nobody = test_support::fresh_endpoint();
   const prices::RangeRequest request{.kind = wire::HistoryKind::kTrades, .newest = 10};

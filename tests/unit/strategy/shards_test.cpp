@@ -15,7 +15,7 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 using testing::Venued;
 
-// Of two shards AAPL and MSFT are in the first, SPY and TSLA in the second. The ids of one are
+// With two shards AAPL and MSFT are in the first, SPY and TSLA in the second. The ids of one are
 // those of the other, too.
 constexpr std::uint32_t kAapl = 3, kMsft = 4;                 // as plugins know them
 constexpr std::uint32_t kSpy = kRoom + 3, kTsla = kRoom + 4;  // 3 and 4 to their mdh

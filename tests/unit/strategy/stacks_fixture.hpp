@@ -41,7 +41,7 @@ class Venued : public Scripted {
   std::vector<std::pair<std::uint32_t, bool>> gateways;
 };
 
-// Of as many stacks as there are specs.
+// An engine with as many stacks as there are specs.
 template <std::size_t Stacks>
 class StacksTest : public ::testing::Test {
  protected:

@@ -8,7 +8,8 @@
 namespace tickpath::wire {
 namespace {
 
-// Of every value that has one: an enumerator without a name, or with another's, changes the count.
+// Counts the values that have a name: an enumerator without a name, or with another's, changes the
+// count.
 template <class Enum>
 std::size_t named() {
   std::set<std::string_view> names;
