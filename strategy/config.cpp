@@ -70,7 +70,7 @@ config::Schema<VenueConfig> venue_schema() {
   return schema;
 }
 
-// Of a configuration without [[venue]].
+// The endpoints of a configuration without [[venue]].
 market::StackEndpoints only_stack(const StrategyConfig& config) {
   return {config.feed.endpoint, config.feed.endpoint_b, config.gateway_endpoint,
           config.gateway_standby_endpoint};

@@ -3,11 +3,12 @@
 //   updates, reports, states  ->  Engine  ->  callbacks of the plugins that want them
 //   host functions of plugins ->  Engine  ->  OrderPort
 //
-// It trades on one venue or several, each with an mdh and an oeg of its own, or with several of
-// them, a pair for each shard of its symbols (wire::Shard). Such a pair is a stack; to plugins all
-// stacks of a venue are one venue. Inside the engine and for plugins an instrument is a listing, a
-// symbol at a venue: stack x instruments_max + the id that this stack's mdh gave. What comes in and
-// goes out has the stack's ids; `stack` is its place in the list given to the constructor.
+// The engine trades on one venue or several, each with an mdh and an oeg of its own, or with
+// several of them, a pair for each shard of its symbols (wire::Shard). Such a pair is a stack; to
+// plugins all stacks of a venue are one venue. Inside the engine and for plugins an instrument is a
+// listing, a symbol at a venue: stack x instruments_max + the id that this stack's mdh gave. What
+// comes in and goes out has the stack's ids; `stack` is its place in the list given to the
+// constructor.
 //
 // Set-up (add, start) belongs to the control thread; everything below "datapath" to the datapath
 // thread, which may also be the only thread of a test. Nothing there allocates, blocks or throws,
@@ -105,7 +106,7 @@ class Engine {
   // One clock for all that a turn does; first in each turn.
   void advance(std::uint64_t now_ns) noexcept { now_ns_ = now_ns; }
   void on_update(const wire::BookUpdate& update, std::size_t stack = 0) noexcept;
-  // Of an auction to come, to those who have subscribed to the instrument.
+  // The imbalance of an auction to come, to instances that have subscribed to the instrument.
   void on_imbalance(const wire::ImbalanceUpdate& update, std::size_t stack = 0) noexcept;
   // The book as it stands after lost updates, or before the first one.
   void on_image(const wire::BookImage& image, std::size_t stack = 0) noexcept;
@@ -167,7 +168,7 @@ class Engine {
   std::uint32_t symbols_known(std::size_t stack = 0) const noexcept {
     return stacks_[stack].symbols.size();
   }
-  // Of what is held under a listing: as oeg knows it, if oeg holds anything there.
+  // The symbol of what is held under a listing: as oeg knows it, if oeg holds anything there.
   std::string_view position_symbol(std::uint32_t listing) const noexcept {
     return held_symbols_[listing] != 0 ? wire::symbol_text(held_symbols_[listing])
                                        : symbol_of(listing);
@@ -245,7 +246,7 @@ class Engine {
     const Stack& stack = home(listing);
     return stack.symbols.name(stack.id(listing));
   }
-  // Of the same symbol at another venue; kNoInstrument: not listed there.
+  // The listing of the same symbol at another venue; kNoInstrument: not listed there.
   std::uint32_t listing_at(std::size_t venue, std::uint32_t listing) const noexcept;
 
   // ---- callbacks (engine_dispatch.cpp)

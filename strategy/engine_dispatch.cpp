@@ -262,7 +262,8 @@ void Engine::tell_market_state(const Stack& stack) noexcept {
   }
 }
 
-// Of a whole venue: what all of its shards are, else the worst of them; some may have ended before.
+// The state of a whole venue: what all of its shards are, else the worst of them; some may have
+// ended before.
 wire::FeedState Engine::market_of(std::size_t venue) const noexcept {
   using enum wire::FeedState;
   const std::span<const Stack> shards = stacks_of(venue);
@@ -366,7 +367,7 @@ void Engine::tell_missing_symbols(Stack& stack) noexcept {
     }
 }
 
-// It stays subscribed: a feed without a directory names a symbol with its first order.
+// The symbol stays subscribed: a feed without a directory names a symbol with its first order.
 void Engine::tell_missing(Instance& instance, PendingSymbol& pending) noexcept {
   if (!instance.alive()) return;
   pending.unknown = true;
@@ -380,7 +381,7 @@ void Engine::tell_missing(Instance& instance, PendingSymbol& pending) noexcept {
     text << " (shard " << std::uint64_t{stack.shard.number} << "/"
          << std::uint64_t{stack.shard.count} << ")";
   text << " has named so far; it is waited for (if it is misspelt: [plugin.parameters])";
-  // Of several venues one that lists it is enough: the summary says if there is none.
+  // Where there are several venues one that lists it is enough: the summary says if there is none.
   note(instance, pending.anywhere ? TICKPATH_WARNING : TICKPATH_LOG_ERROR, true, text.view());
   tell_instrument(instance, pending, wire::kNoInstrument);
 }

@@ -45,7 +45,7 @@ bool is_owed(const Instance& instance, const Gateway& gateway, std::uint64_t id)
   return is_of_this_life(instance, id) && static_cast<std::uint32_t>(id) > gateway.given_up;
 }
 
-// Of the stack, and of all.
+// Counts for the stack and for the instance.
 void tally(Instance& instance, Gateway& gateway, Counter StrategyCounters::*which) noexcept {
   (instance.counters.*which).add();
   (gateway.counters.*which).add();
@@ -140,7 +140,7 @@ bool Engine::post(Instance& instance, std::uint32_t listing, wire::OrderRequest&
 
 std::int32_t Engine::send_new(Instance& instance, const tickpath_new_order& order,
                               std::uint64_t& order_id) noexcept {
-  // Of an instrument that is none the first stack's state is as good as any.
+  // For an instrument that does not exist the first stack's state is as good as any.
   const bool exists = order.instrument < instruments_.size();
   const std::uint8_t stack = exists ? instruments_[order.instrument].stack : 0;
   if (const std::int32_t status = may_request(instance, stack); status != TICKPATH_OK)
@@ -537,7 +537,8 @@ void Engine::tell_gateway(Instance& instance, std::size_t stack) noexcept {
   if (!instance.alive() || instance.plugin.gateway_state == nullptr) return;
   const std::size_t venue = stacks_[stack].venue;
   const bool up = instance.gateways[stack].up;
-  // Of several shards' oegs the first that comes and the last that goes: to plugins they are one.
+  // The oegs of several shards are one to plugins: the first that comes and the last that goes
+  // count.
   for (const Stack& other : stacks_of(venue))
     if (other.index != stack && instance.gateways[other.index].up) return;
   trace_id_ = 0;

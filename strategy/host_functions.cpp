@@ -420,7 +420,7 @@ struct HostFunctions {
       return TICKPATH_CAPACITY;
     }
     engine.symbols_unsettled_ = true;
-    // Of each shard: what a long name stands for may not be known yet, and so whose it is.
+    // At each shard: what a long name stands for may not be known yet, and so whose it is.
     const Engine::Venue& of = engine.venues_[venue];
     for (std::size_t at = of.first; at < std::size_t{of.first} + of.count; ++at)
       engine.stacks_[at].symbols_untold = true;

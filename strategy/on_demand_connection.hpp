@@ -38,7 +38,7 @@ class OnDemandConnection {
     kLost,  // it was there, and has been given back: clients detach, and use it no more
   };
   State look() noexcept;
-  // Of kNew and kUp.
+  // The connection in kNew and kUp.
   link::Connection& connection() noexcept { return *connection_->connection; }
   // The last attempt to connect failed.
   bool refused() const noexcept { return refused_.load(std::memory_order_relaxed); }

@@ -10,7 +10,7 @@
 namespace tickpath::strategy {
 namespace {
 
-// Of the entries in the trace: one for each channel, apart from that of mdh.
+// Numbers of the clock streams in the trace: one for each channel, apart from that of mdh.
 constexpr std::uint32_t kClockStreams = 256;
 
 // And behind those, the channels to standbys.

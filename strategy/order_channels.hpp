@@ -1,7 +1,7 @@
 // A message channel to oeg for each strategy id, so that oeg can tell them apart by connection;
 // with a standby, one to each of the two.
 //
-// Of a pair the channel counts whose oeg said that it leads in the highest epoch (kLeads, and with
+// In a pair the channel counts whose oeg said that it leads in the highest epoch (kLeads, and with
 // the positions). The word of a higher one on the other channel end the present one, after what had
 // arrived on it: what comes on it later is dropped, and nothing is sent to it. A lower epoch is an
 // oeg that does not know yet that it leads no more, and is never followed. Each strategy id decides
@@ -39,14 +39,14 @@ struct OrderChannelsOptions {
   std::uint32_t clock_stream = 0;         // of several venues' channels: 0x1000 apart
 };
 
-// Of the channel of one strategy that counts. Written by the datapath thread, read by any.
+// The channel of one strategy that counts. Written by the datapath thread, read by any.
 struct ChannelFlow {
   Counter connections;
   Counter requests;  // sent on the newest of them
   Counter reports;   // received on it
 };
 
-// Of a strategy and one oeg, for `status`.
+// The channel of a strategy to one oeg, for `status`.
 struct ChannelView {
   std::uint8_t strategy = 0;
   const std::string* endpoint = nullptr;
@@ -223,7 +223,7 @@ class OrderChannels final : public OrderPort {
         handler.on_position(entry.strategy, position);
       }
     }
-    // Of a pair: whoever tells positions leads, unless a newer epoch is known.
+    // In a pair whoever tells positions leads, unless a newer epoch is known.
     bool follow(std::uint64_t epoch) noexcept {
       channel.epoch.set(epoch);
       if (entry.followed != nullptr && entry.followed != &channel && epoch >= entry.epoch.get())

@@ -55,7 +55,7 @@ class PriceHistory final : public HistorySource {
   std::uint32_t passed_ = 0;
 };
 
-// Of a venue: a symbol's prices are with the mdh of its shard.
+// The prices of a venue's symbols, each with the mdh of its shard.
 class PriceHistories final : public HistorySource {
  public:
   // Control thread. endpoints: of the mdh's of its shards, from the first to the last, or of the

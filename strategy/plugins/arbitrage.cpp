@@ -125,8 +125,8 @@ class Arbitrage final : public tickpath::Strategy {
 
   // ------------------------------------------------------------------------- what is left over
 
-  // It is given a moment: what the venue that fell short reports may still be on its way, and its
-  // book.
+  // The venue is given a moment: what the venue that fell short reports may still be on its way,
+  // and its book.
   void wait(Instrument root) {
     Symbol& symbol = symbols_[root];
     if (!symbol.legged) ++legged_;

@@ -66,7 +66,8 @@ class Quoter final : public tickpath::Strategy {
     if (quoted.id == 0 || !ours) return;
     if (report.kind == TICKPATH_REPORT_REPLACED) quoted.id = report.order_id;
     if (report.state < TICKPATH_STATE_FILLED) return;
-    // Who is refused asks again later: a limit, a halt or a kill switch does not pass in a moment.
+    // A refused order is tried again later: a limit, a halt or a kill switch does not pass in a
+    // moment.
     const bool rejected = report.kind == TICKPATH_REPORT_REJECTED;
     quoted = {0, 0, quoted.quiet_until_ns + (rejected ? reject_pause_ns_ : 0)};
   }
