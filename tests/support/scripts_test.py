@@ -186,6 +186,20 @@ class RunAll(unittest.TestCase):
         self.assertIn("stopped: this run took 0.01 minutes", done.stdout)
 
 
+class Reading(unittest.TestCase):
+    def test_every_function_that_the_page_names_is_where_it_says(self):
+        text = " ".join((ROOT / "docs/READING.md").read_text().split())
+        steps = re.findall(r"`([a-z0-9_/.]+\.(?:hpp|cpp|h))`, `([A-Za-z_:]+)\(\)`", text)
+        self.assertGreater(len(steps), 40)
+        for path, function in steps:
+            code = (ROOT / path).read_text()
+            owner, _, name = function.rpartition("::")
+            self.assertRegex(code, rf"\b{name}\(", f"{path} has no {function}()")
+            self.assertIn(owner.rpartition("::")[2], code, f"{path} has no {function}()")
+        for path in re.findall(r"`([a-z0-9_/]+/[A-Za-z0-9_]+\.(?:hpp|cpp|h|md))`", text):
+            self.assertTrue((ROOT / path).is_file(), path)
+
+
 class Hardware(unittest.TestCase):
     def test_without_a_device_it_says_so(self):
         done = run("tests/hardware.sh", "--no-build", TICKPATH_SYS_INFINIBAND="/nowhere")
