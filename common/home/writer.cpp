@@ -52,8 +52,9 @@ bool HomeWriter::attempt() {
 std::string HomeWriter::not_ready_reason() const {
   if (up_.get() != 0) return {};
   if (wrong_.get() != 0) return "the book home at " + options_.endpoint + " cannot be used";
-  return "waiting for the book home at " + options_.endpoint +
-         (reconnect_.error().empty() ? "" : ": " + reconnect_.error());
+  const std::string& refused = reconnect_.error();
+  const std::string& why = refused.empty() ? connections_.last_error() : refused;
+  return "waiting for the book home at " + options_.endpoint + (why.empty() ? "" : ": " + why);
 }
 
 // --------------------------------------------------------------------------------- connections

@@ -26,7 +26,10 @@ class BareConnections {
  public:
   // channel: of the datapath that parks, or nullptr.
   BareConnections(rdma::Device& device, rdma::CompletionChannel* channel)
-      : device_(device), channel_(channel), handover_(kMax) {}
+      : device_(device), channel_(channel), handover_(kMax, [this](const BareConnection& ended) {
+          const std::string why = ended.connection->queue_pair().error_text();
+          if (!why.empty()) last_error_ = why;
+        }) {}
 
   // ---- control thread
 
@@ -46,6 +49,8 @@ class BareConnections {
   void adopt(std::unique_ptr<Connection> connection, std::uint64_t tag);
   // Goes on with set-ups, and destroys what the datapath has given back.
   void collect();
+  // Why the last connection failed that failed; empty: none has.
+  const std::string& last_error() const noexcept { return last_error_; }
 
   // ---- datapath thread
 
@@ -59,6 +64,7 @@ class BareConnections {
 
   rdma::Device& device_;
   rdma::CompletionChannel* channel_;
+  std::string last_error_;
   Handover<BareConnection> handover_;
   PendingConnect<std::uint64_t> connect_;
   PendingAccepts<std::uint64_t> accepts_;

@@ -379,7 +379,10 @@ TEST_F(BookHome, IsFilledAnewWhenItsOwnerComesBack) {
   one.quote(3, 1'0000, 2'0000);
   ASSERT_TRUE(settle());
   owner.reset();
-  ASSERT_TRUE(turns_until([&] { return !one.writer().not_ready_reason().empty(); }));
+  ASSERT_TRUE(turns_until([&] {
+    return one.writer().not_ready_reason().starts_with("waiting for the book home at " +
+                                                       fabric.endpoint + ": ");
+  })) << one.standing();
   one.quote(3, 1'5000, 2'0000);
   open();
   ASSERT_TRUE(turns_until([&] { return one.counters().connections.get() == 2; }));
