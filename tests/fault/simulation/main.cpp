@@ -6,6 +6,7 @@
 //   pair_simulation --from 4711 --tell          # one, with what happens in it
 //   pair_simulation --mutants                   # rules broken on purpose: each must be found
 //   pair_simulation --mutant 4                  # the fourth of them
+#include <algorithm>
 #include <chrono>
 #include <cinttypes>
 #include <cstdio>
@@ -28,7 +29,7 @@ std::uint32_t broken_rules = 0;
 
 struct Options {
   std::uint64_t from = 1;
-  std::uint64_t seeds = 1;
+  std::uint64_t seeds = 0;  // 0: one, or as many as finding a mutant may take
   bool tells = false;
   bool mutants = false;
   std::size_t mutant = 0;  // from 1; 0: all
@@ -120,7 +121,8 @@ int run_seeds(const Options& options) {
   Totals totals;
   const auto begun = std::chrono::steady_clock::now();
   std::uint64_t seed = options.from;
-  for (; seed != options.from + options.seeds && totals.failed < kFailuresMax; ++seed)
+  const std::uint64_t end = seed + std::max<std::uint64_t>(options.seeds, 1);
+  for (; seed != end && totals.failed < kFailuresMax; ++seed)
     add(totals, seed, runs.run(seed, nullptr, options.tells));
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
   const std::uint64_t count = seed - options.from;
@@ -133,8 +135,9 @@ int run_seeds(const Options& options) {
 }
 
 // The first seed that finds it; none: nothing does.
-std::optional<std::uint64_t> find(Runs& runs, const Mutant& mutant, std::uint64_t from) {
-  for (std::uint64_t seed = from; seed != from + kMutantSeeds; ++seed) {
+std::optional<std::uint64_t> find(Runs& runs, const Mutant& mutant, std::uint64_t from,
+                                  std::uint64_t seeds) {
+  for (std::uint64_t seed = from; seed != from + seeds; ++seed) {
     const simulation::Outcome outcome = runs.run(seed, &mutant, false);
     // A seed that fails by itself proves nothing.
     if (outcome.problem.empty() || !runs.run(seed, nullptr, false).problem.empty()) continue;
@@ -152,7 +155,8 @@ int run_mutants(const Options& options) {
   for (const Mutant& mutant : kMutants) {
     const auto number = static_cast<std::size_t>(&mutant - kMutants) + 1;
     if (options.mutant != 0 && options.mutant != number) continue;
-    all_found &= find(runs, mutant, options.from).has_value();
+    const std::uint64_t seeds = options.seeds == 0 ? kMutantSeeds : options.seeds;
+    all_found &= find(runs, mutant, options.from, seeds).has_value();
     std::fflush(stdout);
   }
   return all_found ? 0 : 1;

@@ -44,7 +44,7 @@ World::World(std::uint64_t seed, const std::string& folder, log::HotLog& hot_log
              std::uint32_t broken_habits, bool tells)
     : tells_(tells),
       starves_(seed % kStarves == 0),
-      starves_joiner_(seed % (2 * kStarves) == 0),
+      who_starves_(static_cast<Starves>(seed / kStarves % 3)),
       random_(seed * 2 + 1),
       fabric_(random_, time_, quick(), random_.one_in(2)),
       venue_(random_),
@@ -177,14 +177,17 @@ void World::trade() {
   }
 }
 
-// As many orders as there is room for, and one that follows and takes none of them: a standby whose
-// heart beats, or a joiner that is stopped.
+// As many orders as there is room for, and one that follows and cannot take them: a standby whose
+// heart beats, one whose disk is full, or a joiner that is stopped.
 void World::starve() {
   const auto standby = std::find_if(places_.begin(), places_.end(), [](const auto& place) {
     return place->runs() && place->pair()->stands_by();
   });
-  if (standby == places_.end() || (starves_joiner_ && !joins_again(**standby))) return;
-  (starves_joiner_ ? (*standby)->stopped : (*standby)->stuck) = true;
+  const bool joiner = who_starves_ == Starves::kJoiner;
+  if (standby == places_.end() || (joiner && !joins_again(**standby))) return;
+  (joiner                                  ? (*standby)->stopped
+   : who_starves_ == Starves::kWithoutDisk ? (*standby)->disk_full
+                                           : (*standby)->stuck) = true;
   tell("takes nothing for long: oeg", (*standby)->id());
   const std::uint64_t until = time_.now_ns() + kStarvesNs;
   goes_on_ns_[static_cast<std::size_t>((*standby)->id() - 1)] = until;
@@ -374,15 +377,20 @@ void World::watch() {
       problem("a standby that was well was given up");
 }
 
-// Kills' cancels need room: a leader whose log is full has some again soon.
+// Kills' cancels need room: a leader whose log is full has some again soon. A standby whose disk is
+// full gives itself up soon.
 void World::watch_room(Place& place) {
   std::uint64_t& since = without_room_ns_[static_cast<std::size_t>(place.id() - 1)];
-  const bool none = place.leads() && !place.stopped && !place.stuck &&
-                    place.journal().has_room_for_reports() && !place.pair()->has_room_for_reports();
-  if (!none) since = 0;
-  if (none && since == 0) since = time_.now_ns();
-  if (none && time_.now_ns() - since > kWithoutRoomNs)
-    problem("the leader waits for one that takes nothing");
+  const bool turns = place.runs() && !place.stopped && !place.stuck;
+  const bool waits = turns && place.leads() && place.journal().has_room_for_reports() &&
+                     !place.pair()->has_room_for_reports();
+  const bool stays = turns && place.pair()->stage() == Pair::Stage::kFollowing &&
+                     place.pair()->stands_by() && place.journal().left_to_follow() == 0;
+  if (!waits && !stays) since = 0;
+  if ((waits || stays) && since == 0) since = time_.now_ns();
+  if ((!waits && !stays) || time_.now_ns() - since <= kWithoutRoomNs) return;
+  problem(waits ? "the leader waits for one that takes nothing"
+                : "a standby without room in its journal stays");
 }
 
 bool World::is_well() {

@@ -52,6 +52,8 @@ class World {
   Place* acting() noexcept { return acting_; }
 
  private:
+  enum class Starves : std::uint8_t { kStandby, kJoiner, kWithoutDisk };
+
   void choose();
   bool settle_at_first();
   void disturb();
@@ -87,7 +89,7 @@ class World {
 
   const bool tells_;
   const bool starves_;
-  const bool starves_joiner_;
+  const Starves who_starves_;
   std::array<std::string, 3> told_;  // of the two places and the witness, last
   clock::VirtualTime time_;
   Random random_;
