@@ -43,6 +43,8 @@ inline constexpr std::uint64_t kNoTime = UINT64_MAX;
 inline constexpr std::uint8_t kTopOfBook = 0x40, kByPrice = 0x10;
 // Of a book's snapshot: the event's time is the order's own, days ago perhaps.
 inline constexpr std::uint8_t kSnapshot = 0x20;
+// The last record of an event of its instrument.
+inline constexpr std::uint8_t kLast = 0x80;
 
 struct MboMessage {
   std::uint16_t publisher = 0;

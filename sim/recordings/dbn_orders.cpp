@@ -18,6 +18,8 @@ constexpr std::size_t kLocatesMax = 65'535;
 // As many instruments as this are listed before the first record; a venue's whole directory,
 // options and all, would leave no room for those that trade.
 constexpr std::size_t kListedFirstMax = 8'192;
+// An event has fewer; a file that marks no event's end must not fill the memory with them.
+constexpr std::size_t kFillsOfAnEventMax = 4'096;
 // No two records lie so far apart: what claims to is damage.
 constexpr std::uint64_t kSilenceMax = 366 * kNsPerDay;
 
@@ -89,6 +91,7 @@ void DbnOrders::unlist(std::uint32_t instrument) {
   turn_to(listed->second);
   clear();
   orders_ = nullptr;
+  fills_ = nullptr;
   known_.at(std::string(stock_.view())).instrument.reset();
   listed_.erase(listed);
 }
@@ -183,6 +186,7 @@ void DbnOrders::turn_to(Instrument& instrument) {
   stock_ = instrument.listed.stock;
   header_ = {instrument.listed.locate, 0, last_ns_ % kNsPerDay};
   orders_ = &instrument.orders;
+  fills_ = &instrument.fills;
 }
 
 bool DbnOrders::price_of(const dbn::MboMessage& record, std::uint32_t& price) {
@@ -202,6 +206,12 @@ void DbnOrders::take(const dbn::MboMessage& record) {
   if (!accept(record)) return;
   ++counts_.records;
   if (take_snapshot(record)) return;
+  apply(record);
+  if (!fills_->empty() && record.action != 'F') settle_fills(record.action);
+  if ((record.flags & dbn::kLast) != 0) end_event();
+}
+
+void DbnOrders::apply(const dbn::MboMessage& record) {
   switch (record.action) {
     case 'A':
       return add(record);
@@ -306,6 +316,8 @@ void DbnOrders::fill(const dbn::MboMessage& record) {
   const std::uint32_t shares = std::min(record.size, order.shares);
   std::uint32_t price = 0;
   if (!price_of(record, price)) price = order.price;
+  if (fills_->size() == kFillsOfAnEventMax) fills_->clear();
+  fills_->push_back({record.order_id, order.filled});
   order.shares -= shares;
   order.filled += shares;
   if (price == order.price) {
@@ -321,6 +333,22 @@ void DbnOrders::fill(const dbn::MboMessage& record) {
                                 .printable = 'Y',
                                 .execution_price = price});
   }
+}
+
+// Behind a record. Cancels may be events of their own, directly behind those of their fills.
+void DbnOrders::settle_fills(char action) {
+  std::erase_if(*fills_, [&](const Fill& fill) {
+    if (action != 'C' && action != 'M') return fill.counted;
+    const auto order = orders_->find(fill.order_id);
+    const bool settled = order == orders_->end() || order->second.filled <= fill.filled_before;
+    counts_.lone_fills -= settled && fill.counted;
+    return settled;
+  });
+}
+
+void DbnOrders::end_event() {
+  for (Fill& fill : *fills_)
+    if (!std::exchange(fill.counted, true)) ++counts_.lone_fills;
 }
 
 void DbnOrders::trade(const dbn::MboMessage& record) {
@@ -385,6 +413,7 @@ bool DbnOrders::keeps_its_place(const Order& order, const dbn::MboMessage& now) 
 }
 
 void DbnOrders::settle(const std::vector<dbn::MboMessage>& shown) {
+  fills_->clear();  // the snapshot says what rests
   std::unordered_map<std::uint64_t, const dbn::MboMessage*> by_id;
   for (const dbn::MboMessage& record : shown) by_id[record.order_id] = &record;
   for (const auto& each : orders_by_arrival()) {
@@ -413,6 +442,7 @@ std::string remarks_of(const DbnOrders& orders) {
   add(counts.other_publishers, "of other venues left out");
   add(counts.not_by_order, "of price levels left out");
   add(counts.unknown_orders, "name unknown orders");
+  add(counts.lone_fills, "fills without their cancel");
   add(counts.repeated_orders, "orders added twice");
   add(counts.unusable_prices, "prices that ITCH cannot say");
   add(counts.rounded_prices, "prices rounded down to 1/10,000");

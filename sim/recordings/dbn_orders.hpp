@@ -5,7 +5,8 @@
 //   M modify                    X when only the size falls, else U; an order that nobody knows: A
 //   F fill of a resting order   E, or C at another price than the order's; P of an order that
 //                               nobody knows. Databento's books change with the cancel or modify
-//                               that follows it, ITCH's with the fill
+//                               that follows it, ITCH's with the fill. One whose event ends without
+//                               that, and is not followed by it, is counted
 //   T trade                     P when it has no side (nothing displayed was met); the others are
 //                               told by their fills
 //   R clear                     D for every order of the instrument
@@ -58,6 +59,7 @@ namespace tickpath::itch {
 struct DbnCounts {
   std::uint64_t records = 0;           // market by order, taken
   std::uint64_t unknown_orders = 0;    // canceled or filled, never added (or filled whole before)
+  std::uint64_t lone_fills = 0;        // without the cancel or modify that takes them from the book
   std::uint64_t repeated_orders = 0;   // added a second time: the first one was dropped
   std::uint64_t rounded_prices = 0;    // not a multiple of 1/10,000
   std::uint64_t unusable_prices = 0;   // ITCH cannot say them: left out
@@ -110,14 +112,24 @@ class DbnOrders {
     std::uint16_t locate;
     Stock stock;
   };
+  // Of a known order, until the cancel or modify of its event.
+  struct Fill {
+    std::uint64_t order_id;
+    std::uint32_t filled_before;
+    bool counted = false;  // its event has ended
+  };
   struct Instrument {
     Listed listed;
     Orders orders;
+    std::vector<Fill> fills{};
   };
 
   template <class Message>
   void emit(const Message& message);
   bool accept(const dbn::MboMessage& record);
+  void apply(const dbn::MboMessage& record);
+  void settle_fills(char action);
+  void end_event();
   void advance(const dbn::MboMessage& record);
   Instrument* list(std::uint32_t instrument);
   void list_all();
@@ -161,6 +173,7 @@ class DbnOrders {
   Header header_;
   Stock stock_{};
   Orders* orders_ = nullptr;
+  std::vector<Fill>* fills_ = nullptr;
   std::uint64_t midnight_ns_ = 0;  // before the first record; 0: none came
   std::uint64_t last_ns_ = 0;      // since then
   std::uint64_t next_reference_ = 1, next_match_ = 1;

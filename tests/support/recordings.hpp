@@ -14,6 +14,11 @@ inline std::filesystem::path data_folder() {
   return std::filesystem::path(source == nullptr ? "." : source) / "../shared/data";
 }
 
+// Smallest inputs that other programs have stumbled over; beside the recordings.
+inline std::filesystem::path case_file(const std::filesystem::path& name) {
+  return data_folder() / "../cases" / name;
+}
+
 }  // namespace tickpath::test_support
 
 #define TICKPATH_NEED_DATA(path)      \

@@ -53,6 +53,40 @@ TEST(DbnOrders, AFillOfAnOrderThatIsNotInTheBookIsATradeAllTheSame) {
               ElementsAre("A S 1 50@1000200", "P 10@1000100", "E 1 50", "P 7@1000200"));
 }
 
+std::uint64_t lone_fills_of(const std::vector<MboMessage>& messages) {
+  DbnOrders orders({});
+  for (const MboMessage& message : messages) orders.take(message);
+  return orders.counts().lone_fills;
+}
+MboMessage inside_event(MboMessage message) {
+  message.flags = 0;
+  return message;
+}
+
+// Databento's book has those shares still, ours has not.
+TEST(DbnOrders, FillsWhoseCancelDoesNotComeAreCounted) {
+  const MboMessage first = mbo('A', 'B', 900, 100, 50), second = mbo('A', 'B', 901, 100, 50);
+  const MboMessage fill = mbo('F', 'B', 900, 100, 20), cancel = mbo('C', 'B', 900, 100, 20);
+  EXPECT_EQ(lone_fills_of({first, fill}), 1u);
+  EXPECT_EQ(lone_fills_of({first, fill, second, cancel}), 1u) << "the owner's";
+  EXPECT_EQ(lone_fills_of({first, fill, fill, cancel}), 1u);
+  EXPECT_EQ(lone_fills_of({first, inside_event(fill), cancel}), 0u) << "one event";
+  EXPECT_EQ(lone_fills_of({first, fill, cancel}), 0u) << "two events";
+  EXPECT_EQ(lone_fills_of({first, second, fill, mbo('F', 'B', 901, 100, 50), cancel,
+                           mbo('C', 'B', 901, 100, 50)}),
+            0u);
+  EXPECT_EQ(lone_fills_of({first, fill, mbo('M', 'B', 900, 100, 30)}), 0u);
+  EXPECT_EQ(lone_fills_of({first, mbo('F', 'B', 902, 100, 20)}), 0u) << "in no book";
+}
+
+TEST(DbnOrders, AFillAloneIsToldOfACaseAsRecorded) {
+  const auto path = test_support::case_file("11-databento-fill-alone/4445_d.dbn");
+  TICKPATH_NEED_DATA(path);
+  const auto reader = open_recording(path);
+  EXPECT_EQ(test::collect(*reader).counts['E'], 1u);
+  EXPECT_THAT(reader->remarks(), HasSubstr("1 fills without their cancel"));
+}
+
 TEST(DbnOrders, AModifyBehindAFillSaysWhatRests) {
   EXPECT_THAT(converted({mbo('A', 'A', 900, 100, 50), mbo('F', 'A', 900, 100, 20),
                          mbo('M', 'A', 900, 100, 30), mbo('C', 'A', 900, 100, 30)}),

@@ -148,6 +148,7 @@ TEST(DbnRecordings, HaveTheTimesAndNamesThatTheirVenueGave) {
   EXPECT_LT(all.times.back(), 3'000'000'000u);
   EXPECT_EQ(timestamp_ns(all.messages.back().data()), all.times.back());
   EXPECT_THAT(reader->remarks(), HasSubstr("told at the time of the snapshot"));
+  EXPECT_THAT(reader->remarks(), Not(HasSubstr("fills without their cancel")));
   TICKPATH_NEED_DATA(live);
   EXPECT_THAT(texts(*open_recording(live)), ::testing::Contains("R ESZ4"));
   TICKPATH_NEED_DATA(levels);
