@@ -6,6 +6,7 @@
 
 #include <zlib.h>
 
+#include "common/files/detail/gzip.hpp"
 #include "common/files/detail/zstd.hpp"
 
 namespace tickpath::files {
@@ -17,7 +18,7 @@ constexpr unsigned kZlibBufferBytes = 256 * 1024;
 
 std::string errno_text(int error) { return std::strerror(error); }
 
-// zlib reads plain files through the same calls, so there is one path for both.
+// Plain files, and what comes through a pipe: zlib decompresses that where it is gzip.
 class FileSource final : public ByteSource {
  public:
   explicit FileSource(const std::filesystem::path& path) {
@@ -121,6 +122,7 @@ class FileSink final : public ByteSink {
 
 std::unique_ptr<ByteSource> open_file(const std::filesystem::path& path) {
   if (detail::is_zstd(path)) return detail::open_zstd(path);
+  if (detail::is_gzip(path)) return detail::open_gzip(path);
   return std::make_unique<FileSource>(path);
 }
 

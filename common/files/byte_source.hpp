@@ -35,12 +35,15 @@ class ByteSource {
 
   virtual std::uint64_t file_bytes_read() const = 0;
   virtual std::uint64_t file_bytes_total() const = 0;
+  // Bytes behind gzip's last member that are none, and not zero: left out. Known at the end.
+  std::uint64_t trailing_bytes() const noexcept { return trailing_bytes_; }
   // How messages name the file.
   const std::string& name() const noexcept { return name_; }
 
  protected:
   std::string error_;
   std::string name_;
+  std::uint64_t trailing_bytes_ = 0;
 };
 
 // Opens a file, decompressing it if it begins as gzip or Zstandard do. Throws RecordingError.

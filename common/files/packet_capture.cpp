@@ -152,6 +152,7 @@ class PacketCapture::Impl {
   }
 
   CaptureStatus finish(int got, std::uint64_t at) {
+    counts_.trailing_bytes = source_->trailing_bytes();
     std::string why;
     if (!source_->error().empty()) {
       why = source_->error();

@@ -38,6 +38,7 @@ struct CaptureCounts {
   std::uint64_t other_protocols = 0;  // not IPv4, not UDP
   std::uint64_t fragments = 0;        // of IPv4: not put together
   std::uint64_t cut = 0;              // captured short of their length, or lengths that disagree
+  std::uint64_t trailing_bytes = 0;   // ByteSource::trailing_bytes(), at the end
 };
 
 // One thread at a time; may allocate and block.

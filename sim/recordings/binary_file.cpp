@@ -4,6 +4,7 @@
 
 #include "common/base/check.hpp"
 #include "common/itch/codec.hpp"
+#include "sim/recordings/detail/remarks.hpp"
 
 namespace tickpath::itch {
 
@@ -90,8 +91,11 @@ std::string BinaryFileReader::place() const {
 }
 
 std::string BinaryFileReader::remarks() const {
-  if (!ended_ || end_marker_ || !damage_.empty()) return {};
-  return "no end-of-session marker: the recording is an extract, or its writer stopped early";
+  std::string text;
+  if (ended_ && !end_marker_ && damage_.empty())
+    text = "no end-of-session marker: the recording is an extract, or its writer stopped early";
+  detail::add_remark(text, source_->trailing_bytes(), detail::kTrailingBytes);
+  return text;
 }
 
 BinaryFileWriter::BinaryFileWriter(const std::filesystem::path& path)

@@ -67,7 +67,7 @@ void CaptureRecording::find_session() {
   const files::CaptureCounts& seen = capture_.counts();
   std::string text = std::to_string(seen.packets) + " packets, " + std::to_string(seen.datagrams) +
                      " UDP datagrams";
-  detail::add_losses_of_capture({text, ", "}, seen.cut, seen.fragments);
+  detail::add_losses_of_capture({text, ", "}, seen);
   throw RecordingError(name_ + ": no ITCH 5.0 messages over MoldUDP64 in this capture: " + text +
                        advice_on_iex(iex_protocol_));
 }
@@ -209,7 +209,7 @@ std::string CaptureRecording::remarks() const {
   add(counts_.damaged_packets, "packets are damaged");
   add(counts_.other_sessions, "packets of other sessions were left out");
   add(counts_.other_datagrams, "datagrams are not MoldUDP64");
-  detail::add_losses_of_capture(add, capture_.counts().cut, capture_.counts().fragments);
+  detail::add_losses_of_capture(add, capture_.counts());
   return text;
 }
 

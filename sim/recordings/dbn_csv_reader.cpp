@@ -5,6 +5,8 @@
 #include <limits>
 #include <unordered_set>
 
+#include "sim/recordings/detail/remarks.hpp"
+
 namespace tickpath::itch {
 namespace {
 
@@ -175,6 +177,12 @@ ReadStatus DbnCsvReader::next(RecordedMessage& message) {
     return damage_.empty() ? ReadStatus::kEnd : ReadStatus::kDamaged;
   }
   return ReadStatus::kMessage;
+}
+
+std::string DbnCsvReader::remarks() const {
+  std::string text = "Databento CSV, " + remarks_of(orders_);
+  detail::add_remark(text, source_->trailing_bytes(), detail::kTrailingBytes);
+  return text;
 }
 
 }  // namespace tickpath::itch

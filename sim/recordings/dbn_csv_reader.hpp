@@ -42,7 +42,7 @@ class DbnCsvReader final : public RecordingReader {
   std::vector<std::pair<std::string, std::string>> names() const override {
     return orders_.names();
   }
-  std::string remarks() const override { return "Databento CSV, " + remarks_of(orders_); }
+  std::string remarks() const override;
   const DbnCounts& counts() const noexcept { return orders_.counts(); }
 
  private:

@@ -117,6 +117,7 @@ std::string DbnReader::remarks() const {
   text += remarks_of(*orders_);
   detail::add_remark(text, mappings_, "symbol mappings in the stream");
   detail::add_remark(text, others_, "of other types left out");
+  detail::add_remark(text, source_->trailing_bytes(), detail::kTrailingBytes);
   return text;
 }
 

@@ -36,7 +36,7 @@ std::string remarks_of(const CaptureCounts& counts) {
   add(counts.repeated, "repeated");
   add(counts.damaged, "segments damaged");
   add(counts.other_datagrams, "other datagrams");
-  itch::detail::add_losses_of_capture(add, counts.cut, counts.fragments);
+  itch::detail::add_losses_of_capture(add, counts);
   return text;
 }
 
@@ -139,6 +139,7 @@ bool CaptureReader::next(CapturedMessage& message) {
     if (capture_.next(datagram) != files::CaptureStatus::kDatagram) {
       counts_.cut = capture_.counts().cut;
       counts_.fragments = capture_.counts().fragments;
+      counts_.trailing_bytes = capture_.counts().trailing_bytes;
       return false;
     }
     const SegmentCursor segment(datagram.payload);

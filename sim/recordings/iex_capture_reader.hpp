@@ -31,7 +31,7 @@ struct CaptureCounts {
   std::uint64_t damaged = 0;          // segments whose content disagrees with their header
   std::uint64_t other_datagrams = 0;  // no IEX-TP, or of another session or protocol
   // Known at the end; see files::CaptureCounts.
-  std::uint64_t cut = 0, fragments = 0;
+  std::uint64_t cut = 0, fragments = 0, trailing_bytes = 0;
 };
 
 // "150000 segments, 2696 of them heartbeats; 0 gaps with 0 messages missing; ...": one line.

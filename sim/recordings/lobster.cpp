@@ -309,6 +309,8 @@ std::string LobsterReader::remarks() const {
   tell(counts_.unnamed_orders,
        "orders were added for shares in the orderbook file whose orders are not named");
   tell(counts_.proven_gone, "orders were taken out late, when another event proved them gone");
+  tell(source_->trailing_bytes() + (orderbook_ ? orderbook_->trailing_bytes() : 0),
+       detail::kTrailingBytes);
   if (!rows_) {
     if (!text.empty()) text += "; ";
     text +=

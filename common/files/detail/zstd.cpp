@@ -1,6 +1,5 @@
 #include "common/files/detail/zstd.hpp"
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -8,10 +7,11 @@
 
 #include <zstd.h>
 
+#include "common/files/detail/compressed_source.hpp"
+
 namespace tickpath::files::detail {
 namespace {
 
-using Magic = std::array<unsigned char, 4>;
 constexpr Magic kMagic{0x28, 0xb5, 0x2f, 0xfd};
 // RFC 8878, section 3.1.2: sixteen of them. pzstd writes such a frame before each of its own.
 constexpr bool begins_skippable_frame(const Magic& start) noexcept {
@@ -20,35 +20,22 @@ constexpr bool begins_skippable_frame(const Magic& start) noexcept {
 // zstd's default: faster than gzip at a better ratio.
 constexpr int kLevel = 3;
 
-struct CloseFile {
-  void operator()(std::FILE* file) const noexcept { std::fclose(file); }
-};
-using UniqueFile = std::unique_ptr<std::FILE, CloseFile>;
-
-UniqueFile open(const std::filesystem::path& path, const char* mode, const char* verb) {
-  errno = 0;
-  UniqueFile file(std::fopen(path.c_str(), mode));
-  if (!file) throw RecordingError(path.string() + ": cannot " + verb + ": " + std::strerror(errno));
-  return file;
-}
-
-class ZstdSource final : public ByteSource {
+class ZstdSource final : public CompressedSource {
  public:
   explicit ZstdSource(const std::filesystem::path& path)
-      : file_(open(path, "rb", "open")),
-        stream_(ZSTD_createDStream(), &ZSTD_freeDStream),
-        input_(ZSTD_DStreamInSize()) {
-    name_ = path.string();
-    std::error_code error;
-    total_ = std::filesystem::file_size(path, error);
-    if (error) total_ = 0;
-  }
+      : CompressedSource(path, ZSTD_DStreamInSize()),
+        stream_(ZSTD_createDStream(), &ZSTD_freeDStream) {}
 
   std::size_t read(std::span<std::byte> to) override {
     ZSTD_outBuffer out{to.data(), to.size(), 0};
     while (out.pos < out.size && error_.empty()) {
-      if (in_.pos == in_.size && !refill()) break;
-      const std::size_t hint = ZSTD_decompressStream(stream_.get(), &out, &in_);
+      if (input_.empty() && !refill()) {
+        if (frame_open_ && error_.empty()) error_ = "unexpected end of compressed data";
+        break;
+      }
+      ZSTD_inBuffer in{input_.data(), input_.size(), 0};
+      const std::size_t hint = ZSTD_decompressStream(stream_.get(), &out, &in);
+      input_ = input_.subspan(in.pos);
       if (ZSTD_isError(hint) != 0) {
         error_ = ZSTD_getErrorName(hint);
       } else {
@@ -59,39 +46,13 @@ class ZstdSource final : public ByteSource {
   }
 
   void rewind() override {
-    std::rewind(file_.get());
+    CompressedSource::rewind();
     ZSTD_initDStream(stream_.get());
-    in_ = {};
-    bytes_read_ = 0;
     frame_open_ = false;
-    error_.clear();
   }
-
-  std::uint64_t file_bytes_read() const override { return bytes_read_ - (in_.size - in_.pos); }
-  std::uint64_t file_bytes_total() const override { return total_; }
 
  private:
-  bool refill() {
-    const std::size_t got = std::fread(input_.data(), 1, input_.size(), file_.get());
-    if (got == 0) {
-      if (std::ferror(file_.get()) != 0) {
-        error_ = std::strerror(errno);
-      } else if (frame_open_) {
-        error_ = "unexpected end of compressed data";
-      }
-      return false;
-    }
-    bytes_read_ += got;
-    in_ = {input_.data(), got, 0};
-    return true;
-  }
-
-  UniqueFile file_;
   std::unique_ptr<ZSTD_DStream, decltype(&ZSTD_freeDStream)> stream_;
-  std::vector<char> input_;
-  ZSTD_inBuffer in_{};
-  std::uint64_t bytes_read_ = 0;
-  std::uint64_t total_ = 0;
   bool frame_open_ = false;
 };
 
@@ -99,7 +60,7 @@ class ZstdSink final : public ByteSink {
  public:
   explicit ZstdSink(const std::filesystem::path& path)
       : name_(path.string()),
-        file_(open(path, "wb", "create")),
+        file_(open_stream(path, "wb", "create")),
         stream_(ZSTD_createCStream(), &ZSTD_freeCStream),
         output_(ZSTD_CStreamOutSize()) {
     ZSTD_initCStream(stream_.get(), kLevel);
@@ -141,12 +102,8 @@ class ZstdSink final : public ByteSink {
 }  // namespace
 
 bool is_zstd(const std::filesystem::path& path) {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) return false;  // a pipe cannot be looked at
-  const UniqueFile file(std::fopen(path.c_str(), "rb"));
-  Magic start{};
-  return file && std::fread(start.data(), 1, start.size(), file.get()) == start.size() &&
-         (start == kMagic || begins_skippable_frame(start));
+  const Magic start = magic_of(path);
+  return start == kMagic || begins_skippable_frame(start);
 }
 
 std::unique_ptr<ByteSource> open_zstd(const std::filesystem::path& path) {

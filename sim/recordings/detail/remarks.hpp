@@ -26,10 +26,16 @@ struct Remarks {
   }
 };
 
-// What a capture lost itself: in the sequence numbers it looks like loss on the feed.
-inline void add_losses_of_capture(const Remarks& add, std::uint64_t cut, std::uint64_t fragments) {
-  add(cut, "packets were captured short of their length");
-  add(fragments, "IP fragments were not put together");
+// files::ByteSource::trailing_bytes().
+inline constexpr std::string_view kTrailingBytes =
+    "bytes behind the gzip data are none of it, left out";
+
+// What a capture lost itself: in the sequence numbers it looks like loss on the feed. counts:
+// files::CaptureCounts, or what has the same members.
+inline void add_losses_of_capture(const Remarks& add, const auto& counts) {
+  add(counts.cut, "packets were captured short of their length");
+  add(counts.fragments, "IP fragments were not put together");
+  add(counts.trailing_bytes, kTrailingBytes);
 }
 
 }  // namespace tickpath::itch::detail
