@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include <pcap/pcap.h>
@@ -67,6 +68,16 @@ bool known_link(int link) noexcept {
   return std::ranges::find(kKnown, link) != kKnown.end();
 }
 
+// pcapng may have several interfaces, each with its link type, and several sections, each with its
+// byte order (draft-ietf-opsawg-pcapng, 4.1, 4.2). libpcap has one of each a file.
+constexpr std::uint32_t kAnotherSection = 0x0a0d0d0a;
+constexpr std::string_view kOfAnotherInterface = "of the first interface";  // libpcap's words
+constexpr const char* kAdviceOnParts =
+    "; libpcap reads one link type and one byte order a file. Write each interface (of a section: "
+    "frame.section_number == 1) into a file of its own: tshark -r FILE -Y \"frame.interface_id == "
+    "0\" -w PART.pcapng, then editcap -F pcap -T ether PART.pcapng PART.pcap (ether: its link "
+    "type)";
+
 }  // namespace
 
 std::string destination_text(const Datagram& datagram) {
@@ -118,7 +129,8 @@ class PacketCapture::Impl {
   CaptureStatus next(Datagram& datagram) {
     if (!damage_.empty()) return CaptureStatus::kDamaged;
     for (;;) {
-      const std::uint64_t at = taken_;
+      const std::uint64_t at = packet_at_ = taken_;
+      block_type_ = {};
       pcap_pkthdr* header = nullptr;
       const u_char* data = nullptr;
       const int got = ::pcap_next_ex(capture_, &header, &data);
@@ -145,6 +157,8 @@ class PacketCapture::Impl {
       at_ = 0;
     }
     const std::size_t count = std::min(size, filled_ - at_);
+    for (std::size_t i = 0; i < count && taken_ + i < packet_at_ + block_type_.size(); ++i)
+      block_type_[taken_ + i - packet_at_] = buffer_[at_ + i];
     std::memcpy(to, buffer_.data() + at_, count);
     at_ += count;
     taken_ += count;
@@ -158,6 +172,8 @@ class PacketCapture::Impl {
       why = source_->error();
     } else if (got == PCAP_ERROR) {
       why = ::pcap_geterr(capture_);
+      const bool in_section_header = load32(block_type_.data()) == kAnotherSection;
+      if (in_section_header || why.ends_with(kOfAnotherInterface)) why += kAdviceOnParts;
     } else {
       return CaptureStatus::kEnd;
     }
@@ -208,7 +224,9 @@ class PacketCapture::Impl {
   std::unique_ptr<ByteSource> source_;
   std::vector<std::byte> buffer_;
   std::size_t at_ = 0, filled_ = 0;
-  std::uint64_t taken_ = 0;  // bytes, by libpcap
+  std::uint64_t taken_ = 0;                // bytes, by libpcap
+  std::uint64_t packet_at_ = 0;            // where it looks for the next packet
+  std::array<std::byte, 4> block_type_{};  // of pcapng, that it finds there
   pcap_t* capture_ = nullptr;
   int link_ = 0;
   CaptureCounts counts_;

@@ -294,5 +294,37 @@ TEST(CaptureRecordings, RealCapturesOfNasdaqsFeedAreRecordings) {
   EXPECT_GT(messages, 38u) << "one of them holds a packet of 38";
 }
 
+// libpcap has one link type and byte order a file; what it says does not help anybody.
+TEST(PcapngCaptures, OfTwoLinkTypesOrByteOrdersAreRefusedWithWhatToDo) {
+  const auto two_interfaces = test_support::case_file("09-pcapng-two-link-types/ng_2if.pcapng");
+  const auto two_sections = test_support::case_file("09-pcapng-two-link-types/ng_2sect.pcapng");
+  const auto advice = HasSubstr("-Y \"frame.interface_id == 0\" -w PART.pcapng");
+  TICKPATH_NEED_DATA(two_interfaces);
+  EXPECT_THAT(test_support::error_of<RecordingError>([&] { (void)open_recording(two_interfaces); }),
+              AllOf(HasSubstr("a type 101 different from the type of the first"), advice));
+  const auto reader = open_recording(two_sections);
+  const test::Collected all = test::collect(*reader);
+  EXPECT_EQ(all.messages.size(), 4u);
+  EXPECT_EQ(all.status, ReadStatus::kDamaged);
+  EXPECT_THAT(reader->damage(), advice);
+}
+
+// A sibling: the second interface comes behind packets of the first.
+TEST(PcapngCaptures, WithAnotherLinkTypeLaterArePlayedUpToThere) {
+  Bytes file = test::pcapng_file(feed(20, 1));
+  Bytes interface = test::pcapng_file({});
+  interface.erase(interface.begin(), interface.begin() + 28);  // the section's header
+  interface[8] = std::byte{101};
+  file.insert(file.end(), interface.begin(), interface.end());
+  CaptureRecording recording(test_support::open_memory(file, "two.pcapng"));
+  EXPECT_EQ(test::collect(recording).status, ReadStatus::kDamaged);
+  EXPECT_THAT(recording.damage(),
+              AllOf(HasSubstr("type 101 different from"), HasSubstr("editcap -F pcap -T ether")));
+  const Bytes cut(file.begin(), file.end() - 3);
+  CaptureRecording other(test_support::open_memory(cut, "cut.pcapng"));
+  EXPECT_EQ(test::collect(other).status, ReadStatus::kDamaged);
+  EXPECT_THAT(other.damage(), Not(HasSubstr("editcap")));
+}
+
 }  // namespace
 }  // namespace tickpath::itch
