@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "common/fix/codec.hpp"
 #include "common/fix/detail/unsupported_terms.hpp"
 
@@ -110,13 +112,19 @@ class Reader {
     if (given.empty() || parse_price(given, value)) return;
     is_number(given) ? unsupported(text) : fail(DecodeStatus::kBadFormat, tag);
   }
+  // A whole number beyond them all is the largest: the venue has words of its own for too many.
   void term_quantity(std::uint32_t tag, std::uint32_t& value, bool needed,
                      std::string_view text) noexcept {
+    constexpr std::int64_t kMost = 0xffff'ffff;
+    const std::string_view given = fields_.get(tag);
+    const bool whole = !given.empty() && given.find_first_not_of("0123456789") == given.npos;
     Price shares;
-    term_price(tag, shares, needed, text);
-    if (shares.value % kPriceScale != 0 || shares.value / kPriceScale > 0xffff'ffff)
-      return unsupported(text);
-    value = static_cast<std::uint32_t>(shares.value / kPriceScale);
+    if (whole && !parse_price(given, shares))
+      shares.value = kMost * kPriceScale;
+    else if (!whole)
+      term_price(tag, shares, needed, text);
+    if (shares.value % kPriceScale != 0) return unsupported(text);
+    value = static_cast<std::uint32_t>(std::min(shares.value / kPriceScale, kMost));
   }
   // The first counts.
   void unsupported(std::string_view text) noexcept {

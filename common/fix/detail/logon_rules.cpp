@@ -50,6 +50,7 @@ LogonVerdict judge_logon(std::string_view message, const LogonRules& rules) noex
   LogonVerdict verdict;
   bool readable = true;
   bool reset = false;
+  std::uint64_t sequence = 0;
   bool plain = false;      // EncryptMethod (98) says so,
   bool encrypted = false;  // or something else
   Credential username{rules.username};
@@ -59,6 +60,7 @@ LogonVerdict judge_logon(std::string_view message, const LogonRules& rules) noex
     readable &= field.readable;
     verdict.logon |= field.tag == 35 && field.value == "A";
     reset |= field.tag == 141 && field.value != "N";
+    if (field.tag == 34 && sequence == 0) (void)parse_number(field.value, sequence);
     if (field.tag == 52 && verdict.sending_time.empty()) verdict.sending_time = field.value;
     if (field.tag == 98) (is_no_encryption(field.value) ? plain : encrypted) = true;
     if (field.tag == 789 && rules.next_expected)
@@ -73,6 +75,8 @@ LogonVerdict judge_logon(std::string_view message, const LogonRules& rules) noex
     verdict.refusal = "the credentials of this session are others, or missing";
   else if (reset && !rules.allow_reset)
     verdict.refusal = "ResetSeqNumFlag (141) other than N is not allowed in this session";
+  else if (reset && sequence != 1)
+    verdict.refusal = "MsgSeqNum (34) of a Logon with ResetSeqNumFlag (141=Y) must be 1";
   else if (encrypted || !plain)
     verdict.refusal = encrypted ? "EncryptMethod (98) must be 0: nothing is encrypted here"
                                 : "EncryptMethod (98) is missing: it must be 0";

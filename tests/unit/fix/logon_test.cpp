@@ -110,6 +110,20 @@ TEST_F(LogonTest, AResetIsTakenWhereItIsAllowed) {
   }
 }
 
+// FIX 4.4, vol. 2, Logon. Those before it never were, and could not be sent again.
+TEST_F(LogonTest, AResetWithAnotherNumberThanOneIsRefusedWithTheReason) {
+  options_.allow_reset = true;
+  open();
+  for (const std::uint32_t number : {7u, 2u}) {
+    connect();
+    say("A", number, "98=0|108=30|141=Y|");
+    expect_refused("MsgSeqNum (34) of a Logon with ResetSeqNumFlag (141=Y) must be 1");
+  }
+  connect();
+  say("A", 1, "98=0|108=30|141=Y|");
+  EXPECT_TRUE(until([&] { return session_->logged_on(); }));
+}
+
 TEST_F(LogonTest, AVenueThatStartsTheNumbersAnewUnaskedIsRefused) {
   options_.role = SessionRole::kInitiator;
   open();
