@@ -196,13 +196,27 @@ void Arbiter::hand_on(Line line, std::span<const std::byte> packet, const Packet
 
 // ------------------------------------------------------------------------------ packets held
 
+// An end of session has no blocks, as a heartbeat of its number.
+bool Arbiter::repeats(const Slot& slot, std::span<const std::byte> packet,
+                      const PacketHeader& header) noexcept {
+  if (slot.sequence != header.sequence_number || slot.bytes < packet.size()) return false;
+  const std::span<const std::byte> kept = buffer(slot.buffer);
+  const std::size_t at = header_bytes(feed_.protocol());
+  return header_of(feed_.protocol(), kept).is_end_of_session() == header.is_end_of_session() &&
+         std::memcmp(kept.data() + at, packet.data() + at, packet.size() - at) == 0;
+}
+
 void Arbiter::hold(Line line, std::span<const std::byte> packet, const PacketHeader& header,
                    const Arrival& arrival) noexcept {
   feed_.note_arrival(arrival.tsc);
+  // A damaged one must not keep the whole one of the other line out.
+  if (!is_whole(feed_.protocol(), packet)) [[unlikely]] {
+    (void)feed_.collect(packet, arrival);  // which counts it
+    return;
+  }
   const std::span<Slot> waiting = held();
   const auto at = std::ranges::upper_bound(waiting, header.sequence_number, {}, &Slot::sequence);
-  if (at != waiting.begin() && (at - 1)->sequence == header.sequence_number &&
-      (at - 1)->bytes >= packet.size()) {
+  if (at != waiting.begin() && repeats(*(at - 1), packet, header)) {
     if (header.messages() != 0) counters_.lines[static_cast<std::size_t>(line)].repeated.add();
     return;
   }

@@ -132,6 +132,8 @@ class Arbiter {
                const Arrival& arrival) noexcept;
   void hold(Line line, std::span<const std::byte> packet, const itch::mold::PacketHeader& header,
             const Arrival& arrival) noexcept;
+  bool repeats(const Slot& slot, std::span<const std::byte> packet,
+               const itch::mold::PacketHeader& header) noexcept;
   void release_first() noexcept;
   void release_ready() noexcept;
   void give_up() noexcept;

@@ -359,11 +359,49 @@ TEST_F(ArbiterTest, DamageOnOneLineIsRepairedByTheOther) {
   give(Line::kB, one(2));
   Bytes ahead = one(4);
   ahead.resize(ahead.size() - 3);
-  give(Line::kA, ahead);  // waits for 3, and is found out when its turn comes
+  give(Line::kA, ahead);  // ahead of 3, it would wait
   give(Line::kB, {3, 4});
   EXPECT_EQ(taken(), (Numbers{1, 2, 3, 4}));
   EXPECT_EQ(feed.counters().malformed_packets.get(), 2u);
   EXPECT_EQ(feed.state(), wire::FeedState::kGood);
+}
+
+TEST_F(ArbiterTest, ADamagedPacketDoesNotKeepTheWholeOneOfTheOtherLineOutWhileSomethingIsMissing) {
+  for (const bool damaged_first : {true, false}) {
+    const std::string session = damaged_first ? "S" : "T";
+    give(Line::kA, one(1, session));
+    Bytes damaged = one(3, session);
+    damaged[itch::mold::kHeaderBytes] = std::byte{1};  // the block's length
+    if (damaged_first) give(Line::kA, damaged);
+    give(Line::kB, {1, 3}, session);
+    if (!damaged_first) give(Line::kA, damaged);
+    give(Line::kB, one(2, session));
+    EXPECT_EQ(feed.state(), wire::FeedState::kGood);
+    give(Line::kA, end_of_session(session, 4));
+  }
+  EXPECT_EQ(taken(), (Numbers{1, 2, 3, 1, 2, 3}));
+  EXPECT_EQ(feed.counters().malformed_packets.get(), 2u);
+  EXPECT_EQ(feed.counters().gaps.get(), 0u);
+  EXPECT_EQ(counters().given_up.get(), 0u);
+}
+
+// Two that wait are compared as two that are handed on.
+TEST_F(ArbiterTest, OtherBytesUnderANumberThatWaitsMakeBooksStale) {
+  give(Line::kA, {1, 3});
+  give(Line::kB, packet("S", 3, {add(1, "AAPL", 3, 'B', 900, 9'000)}));
+  give(Line::kB, one(2));
+  EXPECT_EQ(taken(), (Numbers{1, 2, 3}));
+  EXPECT_EQ(feed.counters().conflicting_messages.get(), 1u);
+  EXPECT_EQ(feed.state(), wire::FeedState::kStale);
+}
+
+TEST_F(ArbiterTest, AnEndOfSessionIsHeardThoughAHeartbeatOfItsNumberWaits) {
+  give(Line::kA, one(1));
+  give(Line::kA, packet("S", 3, {}));
+  give(Line::kA, end_of_session("S", 3));
+  give(Line::kB, one(2));
+  EXPECT_EQ(taken(), (Numbers{1, 2}));
+  EXPECT_EQ(feed.state(), wire::FeedState::kEnded);
 }
 
 TEST_F(ArbiterTest, NumbersThatNoSenderGivesChangeNothing) {
