@@ -73,7 +73,9 @@ struct GlimpseBook::Handler {
   void operator()(const itch::StockDirectory& m) const { keep(named(m).directory); }
   void operator()(const itch::StockTradingAction& m) const { keep(named(m).trading_action); }
   void operator()(const itch::RegShoRestriction& m) const { keep(named(m).reg_sho); }
-  void operator()(const itch::OperationalHalt& m) const { keep(named(m).operational_halt); }
+  void operator()(const itch::OperationalHalt& m) const {
+    keep(named(m).operational_halts[m.market_code]);
+  }
   void operator()(const itch::RetailPriceImprovementIndicator& m) const {
     keep(named(m).retail_interest);
   }
@@ -132,6 +134,11 @@ struct GlimpseBook::Snapshot {
     for (const auto& stock : state.stocks_)
       if (stock) put((*stock).*kind);
   }
+  void put_halts() {
+    for (const auto& stock : state.stocks_)
+      if (stock)
+        for (const auto& [market, message] : stock->operational_halts) put(message);
+  }
   template <class Add>
   Add order_message(const book::OrderView& order) const {
     Add message;
@@ -162,9 +169,10 @@ struct GlimpseBook::Snapshot {
 std::uint64_t GlimpseBook::append_snapshot(std::vector<std::byte>& to) const {
   Snapshot snapshot{*this, to};
   snapshot.put(system_event_);
-  for (const auto kind : {&Stock::directory, &Stock::trading_action, &Stock::reg_sho,
-                          &Stock::operational_halt, &Stock::retail_interest})
+  for (const auto kind : {&Stock::directory, &Stock::trading_action, &Stock::reg_sho})
     snapshot.put_all(kind);
+  snapshot.put_halts();
+  snapshot.put_all(&Stock::retail_interest);
   for (std::size_t locate = 0; locate < stocks_.size(); ++locate)
     for (const Side side : {Side::kBuy, Side::kSell})
       snapshot.put_side(static_cast<book::Locate>(locate), side);

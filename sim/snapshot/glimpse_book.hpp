@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -14,7 +15,7 @@
 namespace tickpath::sim {
 
 // One thread. Follows the feed message by message; beside the books it keeps, for each stock, the
-// last message of each kind that a snapshot repeats.
+// last message of each kind (operational halts: of each market) that a snapshot repeats.
 class GlimpseBook {
  public:
   // Throws Error when memory is short.
@@ -28,7 +29,7 @@ class GlimpseBook {
   bool incomplete() const noexcept;
 
   // The state as sequenced packets of SoupBinTCP, the Snapshot message last: system event, then for
-  // all stocks directory, trading action, Reg SHO, operational halt and retail interest, then all
+  // all stocks directory, trading action, Reg SHO, operational halts and retail interest, then all
   // orders, each side of each stock from the best price and each price from the earliest order on,
   // so that whoever adds them in this order has the same queues. Returns how many messages.
   std::uint64_t append_snapshot(std::vector<std::byte>& to) const;
@@ -38,7 +39,8 @@ class GlimpseBook {
   using Kept = std::vector<std::byte>;
   struct Stock {
     itch::Stock symbol;  // from any message that names it: extracts have no directory
-    Kept directory, trading_action, reg_sho, operational_halt, retail_interest;
+    Kept directory, trading_action, reg_sho, retail_interest;
+    std::map<char, Kept> operational_halts;  // by market code: a halt at one says nothing of others
   };
   struct Handler;
   struct Snapshot;

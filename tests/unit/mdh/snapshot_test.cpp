@@ -169,6 +169,27 @@ TEST_F(SnapshotTest, WithAHoleBehindTheSnapshotNothingIsGood) {
   EXPECT_EQ(feed.books().orders_resting(), 8u);
 }
 
+// Halts elsewhere, before and after its own, are none of this market's.
+TEST_F(SnapshotTest, WhatIsHaltedAtThisMarketIsSoBehindASnapshot) {
+  const auto halt = [](char market, char action) {
+    return encoded(itch::OperationalHalt{.header = {1, 0, 5},
+                                         .stock = "AAPL",
+                                         .market_code = market,
+                                         .operational_halt_action = action});
+  };
+  give_each({1});
+  give(one(9));  // 2 to 8 are lost
+  wait_for_gap();
+  sim::GlimpseBook venue(kRoom);
+  for (const Bytes& each : {message(1), message(2), halt('B', 'H'), halt('Q', 'H'), halt('X', 'T'),
+                            halt('B', 'T'), message(3), message(4)})
+    venue.apply(each);
+  fill(snapshots.made, venue, itch::mold::Session("S"));
+  snapshots.status = SnapshotPort::Status::kReady;
+  wait(1);
+  EXPECT_EQ(feed.instruments()[id_of(1)].trading_state(), wire::TradingState::kHalted);
+}
+
 TEST_F(SnapshotTest, AnAttemptThatFailsIsRepeatedAndThenGivenUp) {
   give_each({1, 3});
   wait(101 * kUs);

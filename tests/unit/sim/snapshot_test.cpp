@@ -1,6 +1,7 @@
 // Snapshots: the state that messages lead to, and the server that tells it.
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <thread>
 
 #include <sys/socket.h>
@@ -123,6 +124,25 @@ TEST(GlimpseBooks, StartAnotherBookThatGoesOnTheSame) {
     EXPECT_EQ(left, right) << "seed " << seed;
     EXPECT_GT(left.size(), 100u);
   }
+}
+
+TEST(GlimpseBooks, TellTheOperationalHaltOfEachMarket) {
+  GlimpseBook book(kRoom);
+  const auto halt = [&book](char market, char action) {
+    book.apply(encoded(itch::OperationalHalt{.header = {7, 0, 5},
+                                             .stock = "ZAAA",
+                                             .market_code = market,
+                                             .operational_halt_action = action}));
+  };
+  for (const char market : {'Q', 'B', 'X'}) halt(market, 'H');
+  halt('B', 'T');
+  std::map<char, char> told;
+  for (const Bytes& message : snapshot_of(book)) {
+    if (static_cast<char>(message[0]) != itch::OperationalHalt::kType) continue;
+    const auto halted = itch::decode_as<itch::OperationalHalt>(message.data());
+    EXPECT_TRUE(told.emplace(halted.market_code, halted.operational_halt_action).second);
+  }
+  EXPECT_EQ(told, (std::map<char, char>{{'Q', 'H'}, {'B', 'T'}, {'X', 'H'}}));
 }
 
 TEST(GlimpseBooks, BeginAnotherDayWithNothing) {
