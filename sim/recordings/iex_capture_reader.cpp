@@ -61,7 +61,7 @@ bool CaptureReader::find_feed() {
       protocol_ = segment.header().protocol;
       channel_ = segment.header().channel;
       session_ = segment.header().session;
-      begin(segment);
+      take(segment, datagram.payload);
       return true;
     }
     ++counts_.other_datagrams;
@@ -79,7 +79,7 @@ bool CaptureReader::begins_session(const SegmentHeader& header) const noexcept {
 // repetition has the same bytes.
 bool CaptureReader::restarts_with(const SegmentCursor& segment) const {
   const SegmentHeader& header = segment.header();
-  if (header.is_heartbeat() || header.first_sequence_number >= expected_ ||
+  if (header.is_heartbeat() || header.first_sequence_number >= seen_until_ ||
       header.send_time_ns <= last_send_time_ns_)
     return false;
   if (header.first_sequence_number < first_sequence_) return true;
@@ -91,67 +91,128 @@ void CaptureReader::remember(const SegmentCursor& segment) {
   const SegmentHeader& header = segment.header();
   last_send_time_ns_ = std::max(last_send_time_ns_, header.send_time_ns);
   if (first_sequence_ == 0) first_sequence_ = header.first_sequence_number;
+  seen_until_ = std::max(seen_until_, header.first_sequence_number + header.message_count);
   if (!header.is_heartbeat() && known_.size() < kSegmentsKnown)
     known_.emplace(header.first_sequence_number, hash_of_first_message(segment));
 }
 
-void CaptureReader::begin(const SegmentCursor& segment) {
-  const bool another_session = segment.header().session != session_;
-  if (another_session || restarts_with(segment)) {
-    ++counts_.restarts;
-    session_ = segment.header().session;
-    expected_ = first_sequence_ = 0;
-    known_.clear();
-    restarted_ = true;
-    restart_time_ns_ = segment.header().send_time_ns;
-  }
+// The first segment of another numbering is here, and everything of the one before was delivered.
+void CaptureReader::begin_numbering() {
+  miss_before(announced_);
+  opened_ = std::exchange(restart_, {});
+  const SegmentCursor segment(opened_);
+  ++counts_.restarts;
+  session_ = segment.header().session;
+  restart_time_ns_ = segment.header().send_time_ns;
+  expected_ = first_sequence_ = announced_ = seen_until_ = 0;
+  known_.clear();
+  restarted_ = true;
+  take(segment, opened_);
+}
+
+void CaptureReader::take(const SegmentCursor& segment, std::span<const std::byte> payload) {
+  const SegmentHeader& header = segment.header();
   remember(segment);
+  ++counts_.segments;
+  if (header.is_heartbeat()) {
+    ++counts_.heartbeats;
+    if (segment.status() != SegmentStatus::kOk) {
+      ++counts_.damaged;
+      return;
+    }
+    announced_ = std::max(announced_, header.first_sequence_number);
+  }
+  if (expected_ == 0) expected_ = header.first_sequence_number;
+  if (header.is_heartbeat()) return;
+  if (header.first_sequence_number > expected_)
+    held_.emplace(header.first_sequence_number,
+                  std::vector<std::byte>(payload.begin(), payload.end()));
+  else
+    open(segment);
+}
+
+void CaptureReader::open(const SegmentCursor& segment) {
   segment_ = segment;
   in_segment_ = true;
-  ++counts_.segments;
-  counts_.heartbeats += segment.header().is_heartbeat();
   sequence_ = segment.header().first_sequence_number;
-  if (expected_ != 0 && sequence_ > expected_) {
-    ++counts_.gaps;
-    counts_.missing += sequence_ - expected_;
+  miss_before(sequence_);
+}
+
+// Opens the segment that has the next message, or, when nothing else can come, the next one behind
+// a gap. False: none is held that may be opened now.
+bool CaptureReader::open_held() {
+  if (held_.empty()) return false;
+  const auto first = held_.begin();
+  const bool waits = !ended_ && restart_.empty() && held_.size() < kHeldSegmentsMax;
+  if (first->first > expected_ && waits) return false;
+  opened_ = std::move(first->second);
+  held_.erase(first);
+  open(SegmentCursor(opened_));
+  return true;
+}
+
+void CaptureReader::miss_before(std::uint64_t sequence) {
+  if (sequence <= expected_) return;
+  ++counts_.gaps;
+  counts_.missing += sequence - expected_;
+  expected_ = sequence;
+}
+
+void CaptureReader::read_segment() {
+  files::Datagram datagram;
+  if (capture_.next(datagram) != files::CaptureStatus::kDatagram) {
+    ended_ = true;
+    counts_.cut = capture_.counts().cut;
+    counts_.fragments = capture_.counts().fragments;
+    counts_.trailing_bytes = capture_.counts().trailing_bytes;
+    return;
   }
-  if (sequence_ > expected_) expected_ = sequence_;
+  const SegmentCursor segment(datagram.payload);
+  const SegmentHeader& header = segment.header();
+  const bool ours =
+      header.protocol == protocol_ && header.channel == channel_ && header.session == session_;
+  if (ours && header.send_time_ns < restart_time_ns_)
+    counts_.repeated += header.message_count;  // of the former numbering, from a slower line
+  else if (begins_session(header) || (ours && restarts_with(segment)))
+    restart_.assign(datagram.payload.begin(), datagram.payload.end());
+  else if (ours)
+    take(segment, datagram.payload);
+  else
+    ++counts_.other_datagrams;
+}
+
+bool CaptureReader::next_of_segment(CapturedMessage& message) {
+  while (segment_.next(message.bytes)) {
+    const std::uint64_t sequence = sequence_++;
+    if (sequence < expected_) {
+      ++counts_.repeated;
+      continue;
+    }
+    message.sequence = sequence;
+    message.send_time_ns = segment_.header().send_time_ns;
+    message.restart = std::exchange(restarted_, false);
+    expected_ = sequence_;
+    ++counts_.messages;
+    return true;
+  }
+  if (in_segment_ && segment_.status() != SegmentStatus::kOk) ++counts_.damaged;
+  in_segment_ = false;
+  return false;
 }
 
 bool CaptureReader::next(CapturedMessage& message) {
-  for (;;) {
-    while (segment_.next(message.bytes)) {
-      const std::uint64_t sequence = sequence_++;
-      if (sequence < expected_) {
-        ++counts_.repeated;
-        continue;
-      }
-      message.sequence = sequence;
-      message.send_time_ns = segment_.header().send_time_ns;
-      message.restart = std::exchange(restarted_, false);
-      expected_ = sequence_;
-      ++counts_.messages;
-      return true;
-    }
-    if (in_segment_ && segment_.status() != SegmentStatus::kOk) ++counts_.damaged;
-    in_segment_ = false;
-    files::Datagram datagram;
-    if (capture_.next(datagram) != files::CaptureStatus::kDatagram) {
-      counts_.cut = capture_.counts().cut;
-      counts_.fragments = capture_.counts().fragments;
-      counts_.trailing_bytes = capture_.counts().trailing_bytes;
+  while (!next_of_segment(message)) {
+    if (open_held()) continue;
+    if (!restart_.empty()) {
+      begin_numbering();
+    } else if (!ended_) {
+      read_segment();
+    } else {
+      miss_before(announced_);
       return false;
     }
-    const SegmentCursor segment(datagram.payload);
-    const SegmentHeader& header = segment.header();
-    const bool ours = header.protocol == protocol_ && header.session == session_;
-    if (ours && header.send_time_ns < restart_time_ns_)
-      counts_.repeated += header.message_count;  // of the former numbering, from a slower line
-    else if (ours || begins_session(header))
-      begin(segment);
-    else
-      ++counts_.other_datagrams;
   }
+  return true;
 }
 
 }  // namespace tickpath::iex

@@ -1,6 +1,8 @@
 // Packet captures of an IEX feed (DEEP 1.0 or TOPS 1.6 over IEX-TP), message by message, in order
 // of their sequence numbers. Segments that came before (the venue's second line in one capture) are
-// passed over; a jump ahead is a gap, counted, and the reader goes on behind it.
+// passed over. One from the future waits until what is missing has come, or kHeldSegmentsMax
+// segments wait: then it is a gap, counted, and the reader goes on behind it. A heartbeat names the
+// next number, so that what is missing at the end is a gap, too.
 //
 // A sender that was started again counts from the beginning: a number that was there before, with
 // other bytes and a later send time than any before, or another session of the same channel that
@@ -10,10 +12,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "common/files/packet_capture.hpp"
 #include "common/iex/iex_tp.hpp"
@@ -29,7 +33,7 @@ struct CaptureCounts {
   std::uint64_t missing = 0;          // messages in them
   std::uint64_t restarts = 0;         // of the numbering
   std::uint64_t damaged = 0;          // segments whose content disagrees with their header
-  std::uint64_t other_datagrams = 0;  // no IEX-TP, or of another session or protocol
+  std::uint64_t other_datagrams = 0;  // no IEX-TP, or of another session, channel, protocol
   // Known at the end; see files::CaptureCounts.
   std::uint64_t cut = 0, fragments = 0, trailing_bytes = 0;
 };
@@ -47,6 +51,8 @@ struct CapturedMessage {
 // One thread at a time; may allocate and block.
 class CaptureReader {
  public:
+  static constexpr std::size_t kHeldSegmentsMax = 256;
+
   // Of the first session of a known protocol. nullptr: no capture, or no such segment among its
   // first 1,000 datagrams. Throws files::RecordingError as files::open_file() does.
   static std::unique_ptr<CaptureReader> open(const std::filesystem::path& path);
@@ -64,7 +70,13 @@ class CaptureReader {
  private:
   explicit CaptureReader(std::unique_ptr<files::ByteSource> source) : capture_(std::move(source)) {}
   bool find_feed();
-  void begin(const SegmentCursor& segment);
+  bool next_of_segment(CapturedMessage& message);
+  void read_segment();
+  void take(const SegmentCursor& segment, std::span<const std::byte> payload);
+  void open(const SegmentCursor& segment);
+  bool open_held();
+  void miss_before(std::uint64_t sequence);
+  void begin_numbering();
   bool restarts_with(const SegmentCursor& segment) const;
   bool begins_session(const SegmentHeader& header) const noexcept;
   void remember(const SegmentCursor& segment);
@@ -72,11 +84,17 @@ class CaptureReader {
   files::PacketCapture capture_;
   SegmentCursor segment_{std::span<const std::byte>()};
   bool in_segment_ = false;
+  std::multimap<std::uint64_t, std::vector<std::byte>> held_;  // by their first sequence number
+  std::vector<std::byte> opened_;   // of those, the one that segment_ walks
+  std::vector<std::byte> restart_;  // the segment of a new numbering, until the former is delivered
+  bool ended_ = false;
   std::uint16_t protocol_ = 0;
   std::uint32_t channel_ = 0;
   std::uint32_t session_ = 0;
   std::uint64_t sequence_ = 0;        // of the segment's next message
   std::uint64_t expected_ = 0;        // of the feed's next message; 0: nothing came yet
+  std::uint64_t announced_ = 0;       // by heartbeats: the most
+  std::uint64_t seen_until_ = 0;      // behind everything that was delivered or waits
   std::uint64_t first_sequence_ = 0;  // of the numbering at hand
   std::uint64_t last_send_time_ns_ = 0;
   std::uint64_t restart_time_ns_ = 0;

@@ -212,6 +212,60 @@ TEST_F(IexCapture, IsReadInOrderWithItsGapsAndRepetitionsCounted) {
   EXPECT_EQ(reader->counts().damaged, 0u);
 }
 
+TEST_F(IexCapture, WhatOneLineLostIsTakenFromTheOther) {
+  write({segment_of(1, {"a"}), segment_of(2, {"b", "c"}), segment_of(5, {"e"}), segment_of(6, {}),
+         segment_of(1, {"a"}), segment_of(6, {"f"}), segment_of(2, {"b", "c"}),
+         segment_of(4, {"d"}), segment_of(5, {"e"}), segment_of(6, {"f"})});
+  const auto reader = CaptureReader::open(path_);
+  ASSERT_NE(reader, nullptr);
+  EXPECT_THAT(read(*reader), ElementsAre("1:a", "2:b", "3:c", "4:d", "5:e", "6:f"));
+  EXPECT_EQ(reader->counts().gaps, 0u);
+  EXPECT_EQ(reader->counts().missing, 0u);
+  EXPECT_EQ(reader->counts().repeated, 5u);
+}
+
+TEST_F(IexCapture, WhatNobodyHasIsAGapBehindWhichItGoesOn) {
+  std::vector<Bytes> segments{segment_of(1, {"a"})};
+  const std::uint64_t end = 4 + CaptureReader::kHeldSegmentsMax;
+  for (std::uint64_t n = 4; n < end; ++n) segments.push_back(segment_of(n, {"x"}));
+  segments.push_back(segment_of(2, {"b"}));  // too late
+  segments.push_back(segment_of(end + 1, {"y"}));
+  segments.push_back(segment_of(end + 5, {}));
+  write(segments);
+  const auto reader = CaptureReader::open(path_);
+  ASSERT_NE(reader, nullptr);
+  const std::vector<std::string> all = read(*reader);
+  EXPECT_EQ(all.size(), 2 + CaptureReader::kHeldSegmentsMax);
+  EXPECT_EQ(all.back(), std::to_string(end + 1) + ":y");
+  EXPECT_EQ(reader->counts().gaps, 3u) << "2 and 3, one before the last message, three behind it";
+  EXPECT_EQ(reader->counts().missing, 2u + 1u + 3u);
+  EXPECT_EQ(reader->counts().repeated, 1u);
+}
+
+TEST_F(IexCapture, WhatWaitsIsDeliveredBeforeANumberingThatRestarts) {
+  write({segment_of(1, {"a"}), segment_of(3, {"c"}), segment_of(1, {"A"}, 7, kDeep10, 1'000),
+         segment_of(2, {"B"}, 7, kDeep10, 1'000)});
+  const auto reader = CaptureReader::open(path_);
+  ASSERT_NE(reader, nullptr);
+  EXPECT_THAT(read(*reader), ElementsAre("1:a", "3:c", "1:A", "2:B"));
+  EXPECT_EQ(reader->counts().missing, 1u);
+  EXPECT_EQ(reader->counts().restarts, 1u);
+  // Also where the first number that is heard again is one that waits.
+  write({segment_of(1, {"a"}), segment_of(3, {"c"}), segment_of(3, {"C"}, 7, kDeep10, 1'000)});
+  EXPECT_THAT(read(*CaptureReader::open(path_)), ElementsAre("1:a", "3:c", "3:C"));
+}
+
+// Each channel has numbers of its own (IEX-TP 1.25, "Channel ID").
+TEST_F(IexCapture, AnotherChannelOfTheSessionIsLeftOut) {
+  Bytes other = segment_of(2, {"z"});
+  other[4] = std::byte{1};
+  write({segment_of(1, {"a"}), other, segment_of(2, {"b"})});
+  const auto reader = CaptureReader::open(path_);
+  ASSERT_NE(reader, nullptr);
+  EXPECT_THAT(read(*reader), ElementsAre("1:a", "2:b"));
+  EXPECT_EQ(reader->counts().other_datagrams, 1u);
+}
+
 TEST_F(IexCapture, TakesTheFirstSessionOfAKnownProtocolAndCountsTheRest) {
   write({Bytes(10), segment_of(1, {"x"}, 7, 0x8001), segment_of(5, {"a"}, 7, kTops16),
          segment_of(1, {"z"}, 8, kTops16), segment_of(6, {"b"}, 7, kTops16),
