@@ -125,7 +125,7 @@ config::Schema<MdhConfig> mdh_schema() {
               "File whose first line is the password to log in with, up to 10 characters; chmod "
               "600. Or \"env:NAME\". Empty: none. It travels in the clear");
   schema.duration("feed.snapshot.timeout", &C::snapshot_timeout_ns, {1'000'000, 600'000'000'000},
-                  "Silence of the snapshot server after which an attempt has failed");
+                  "Time without data from the snapshot server after which an attempt has failed");
   schema.size(
       "feed.receive_buffer", &C::feed_receive_buffer_bytes, {65'536, std::int64_t{1} << 30},
       "Socket buffer: what a burst may grow to while mdh is busy; the kernel grants at most "

@@ -108,6 +108,7 @@ class SnapshotClient::Impl {
   std::size_t filled_ = 0;
   std::vector<std::byte> output_;
   bool logged_in_ = false;
+  bool has_news_ = false;      // the bytes read last held an answer to the login, or data
   std::uint64_t attempt_ = 0;  // handlers of an earlier one have nothing to say
   std::thread thread_;
 };
@@ -161,8 +162,10 @@ void SnapshotClient::Impl::read() {
                             }
                             owner_.counters_.bytes.add(bytes);
                             filled_ += bytes;
-                            expect_news();
-                            if (take()) read();
+                            has_news_ = false;
+                            if (!take()) return;
+                            if (has_news_) expect_news();
+                            read();
                           });
 }
 
@@ -188,7 +191,7 @@ bool SnapshotClient::Impl::on_packet(const soup::Packet& packet) {
       const auto accepted = soup::parse_login_accepted(packet.payload);
       if (!accepted || accepted->sequence_number != 1 || logged_in_)
         return malformed("an answer to the login that is none");
-      logged_in_ = true;
+      logged_in_ = has_news_ = true;
       owner_.snapshot_.session = itch::mold::Session(accepted->session.view());
       return true;
     }
@@ -200,6 +203,7 @@ bool SnapshotClient::Impl::on_packet(const soup::Packet& packet) {
               : "the login was rejected: no such session");
     case soup::PacketType::kSequencedData:
       if (!logged_in_) return malformed("data before the login");
+      has_news_ = true;
       return on_message(packet.payload);
     case soup::PacketType::kServerHeartbeat:
     case soup::PacketType::kDebug:
@@ -233,10 +237,14 @@ bool SnapshotClient::Impl::on_message(std::span<const std::byte> message) {
   return true;
 }
 
+// Heartbeats are none: a server that beats and sends nothing must not hold an attempt for ever.
 void SnapshotClient::Impl::expect_news() {
   silence_.expires_after(ns(options_.timeout_ns));
   silence_.async_wait(of_this_attempt([this](const error_code& error) {
-    if (!error) fail("the server is silent (is feed.snapshot.server right, is it up?)");
+    if (!error)
+      fail(
+          "the server sends nothing of it for feed.snapshot.timeout (is feed.snapshot.server "
+          "right, is it up?)");
   }));
 }
 

@@ -65,7 +65,7 @@ struct SnapshotClientOptions {
   net::Endpoint server;
   std::string username;
   Secret password;
-  std::uint64_t timeout_ns = 5'000'000'000;      // of silence, until the attempt has failed
+  std::uint64_t timeout_ns = 5'000'000'000;      // without data, until the attempt has failed
   std::size_t bytes_max = std::size_t{1} << 30;  // of a snapshot
 };
 

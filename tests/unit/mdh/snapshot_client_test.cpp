@@ -102,7 +102,9 @@ TEST_F(SnapshotClients, FailWhenNobodyListensAndMayBeAskedAgain) {
 // A server of one connection that says what it is told and then holds it open, or closes it.
 class RawServer {
  public:
-  RawServer(Bytes said, bool close) : said_(std::move(said)), close_(close) {
+  // beat: said again and again while the connection is held.
+  RawServer(Bytes said, bool close, Bytes beat = {})
+      : said_(std::move(said)), close_(close), beat_(std::move(beat)) {
     listener_ = net::FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in at = kAnyPort.to_sockaddr();
     socklen_t size = sizeof at;
@@ -127,12 +129,15 @@ class RawServer {
       at += size;
     }
     std::array<std::byte, 256> heard;
+    while (!beat_.empty() && ::send(peer.get(), beat_.data(), beat_.size(), MSG_NOSIGNAL) > 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
     while (!close_ && ::recv(peer.get(), heard.data(), heard.size(), 0) > 0) {
     }
   }
 
   Bytes said_;
   bool close_;
+  Bytes beat_;
   net::FileDescriptor listener_;
   net::Endpoint endpoint_;
   std::thread thread_;
@@ -143,6 +148,7 @@ struct Wrong {
   std::vector<Bytes> said;
   bool close;
   bool malformed;
+  Bytes beat{};
 };
 
 TEST_F(SnapshotClients, SurviveServersThatDoEverythingWrong) {
@@ -160,6 +166,7 @@ TEST_F(SnapshotClients, SurviveServersThatDoEverythingWrong) {
     return of_type(soup::PacketType::kSequencedData, message);
   };
   const Bytes in = let_in(1);
+  const Bytes beat = of_type(soup::PacketType::kServerHeartbeat);
   const Bytes order = data(add(1, "A", 1, 'B', 1, 1));
   Bytes short_add = add(1, "AAPL", 1, 'B', 1, 1);
   short_add.pop_back();
@@ -178,12 +185,14 @@ TEST_F(SnapshotClients, SurviveServersThatDoEverythingWrong) {
       {"ends without a number", {in, data(Bytes(21, std::byte{'G'}))}, false, true},
       {"is silent", {}, false, false},
       {"is silent in the middle", {in}, false, false},
+      {"beats and sends nothing", {}, false, false, beat},
+      {"beats, and sends no more data", {in, order}, false, false, beat},
   };
   for (const Wrong& wrong : all) {
     SCOPED_TRACE(wrong.name);
     Bytes said;
     for (const Bytes& part : wrong.said) said.insert(said.end(), part.begin(), part.end());
-    RawServer server(said, wrong.close);
+    RawServer server(said, wrong.close, wrong.beat);
     SnapshotClientOptions options = client_options(server.endpoint());
     options.timeout_ns = 200'000'000;
     SnapshotClient client(options);
