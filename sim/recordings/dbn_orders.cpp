@@ -23,6 +23,27 @@ constexpr std::size_t kFillsOfAnEventMax = 4'096;
 // No two records lie so far apart: what claims to is damage.
 constexpr std::uint64_t kSilenceMax = 366 * kNsPerDay;
 
+// Away from the other side; see the header.
+std::int64_t rounded_to_price4(std::int64_t price, Side side) noexcept {
+  return price / kPerPrice4 + (side == Side::kSell && price % kPerPrice4 != 0);
+}
+
+Side side_of(const dbn::MboMessage& record) noexcept {
+  return record.side == 'A' ? Side::kSell : Side::kBuy;
+}
+
+// ": ES, NQ and 3 more".
+std::string names_text(const std::set<std::string>& symbols) {
+  constexpr std::size_t kShown = 8;
+  std::string text;
+  std::size_t shown = 0;
+  for (const std::string& symbol : symbols) {
+    if (shown == kShown) return text + " and " + std::to_string(symbols.size() - kShown) + " more";
+    text += (shown++ == 0 ? ": " : ", ") + symbol;
+  }
+  return text;
+}
+
 std::string number_of(std::uint32_t instrument) {
   std::string number;
   for (std::uint32_t left = instrument; left != 0 || number.empty(); left /= 36)
@@ -189,15 +210,18 @@ void DbnOrders::turn_to(Instrument& instrument) {
   fills_ = &instrument.fills;
 }
 
-bool DbnOrders::price_of(const dbn::MboMessage& record, std::uint32_t& price) {
+bool DbnOrders::price_of(const dbn::MboMessage& record, Side side, std::uint32_t& price) {
   constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
   if (record.price == dbn::kNoPrice || record.price < kPerPrice4 ||
-      record.price / kPerPrice4 > kMost) {
+      rounded_to_price4(record.price, side) > kMost) {
     ++counts_.unusable_prices;
     return false;
   }
-  counts_.rounded_prices += record.price % kPerPrice4 != 0;
-  price = static_cast<std::uint32_t>(record.price / kPerPrice4);
+  if (record.price % kPerPrice4 != 0) {
+    ++counts_.rounded_prices;
+    rounded_.emplace(stock_.view());
+  }
+  price = static_cast<std::uint32_t>(rounded_to_price4(record.price, side));
   return true;
 }
 
@@ -238,8 +262,8 @@ void DbnOrders::add(const dbn::MboMessage& record) {
     remove(before);
   }
   std::uint32_t price = 0;
-  if (!price_of(record, price) || record.size == 0 || record.side == 'N') return;
   const Side side = record.side == 'B' ? Side::kBuy : Side::kSell;
+  if (!price_of(record, side, price) || record.size == 0 || record.side == 'N') return;
   const Order order{next_reference_++, side, price, record.size, 0};
   orders_->emplace(record.order_id, order);
   emit(AddOrder{.header = header_,
@@ -286,7 +310,7 @@ void DbnOrders::modify(const dbn::MboMessage& record) {
   Order& order = found->second;
   order.filled = 0;
   std::uint32_t price = 0;
-  if (!price_of(record, price) || record.size == 0) return remove(found);
+  if (!price_of(record, order.side, price) || record.size == 0) return remove(found);
   if (price == order.price && record.size <= order.shares) {
     if (record.size < order.shares) reduce(found, order.shares - record.size);
     return;
@@ -315,7 +339,7 @@ void DbnOrders::fill(const dbn::MboMessage& record) {
   Order& order = found->second;
   const std::uint32_t shares = std::min(record.size, order.shares);
   std::uint32_t price = 0;
-  if (!price_of(record, price)) price = order.price;
+  if (!price_of(record, order.side, price)) price = order.price;
   if (fills_->size() == kFillsOfAnEventMax) fills_->clear();
   fills_->push_back({record.order_id, order.filled});
   order.shares -= shares;
@@ -358,7 +382,7 @@ void DbnOrders::trade(const dbn::MboMessage& record) {
 // A trade with an order that was not displayed.
 void DbnOrders::print(const dbn::MboMessage& record) {
   std::uint32_t price = 0;
-  if (record.size == 0 || !price_of(record, price)) return;
+  if (record.size == 0 || !price_of(record, side_of(record), price)) return;
   emit(NonCrossTrade{.header = header_,
                      .buy_sell_indicator = 'B',
                      .shares = record.size,
@@ -409,7 +433,8 @@ bool DbnOrders::tell_snapshots() {
 
 bool DbnOrders::keeps_its_place(const Order& order, const dbn::MboMessage& now) noexcept {
   return (now.side == 'B') == (order.side == Side::kBuy) && now.price != dbn::kNoPrice &&
-         now.price / kPerPrice4 == order.price && now.size != 0 && now.size <= order.shares;
+         rounded_to_price4(now.price, order.side) == order.price && now.size != 0 &&
+         now.size <= order.shares;
 }
 
 void DbnOrders::settle(const std::vector<dbn::MboMessage>& shown) {
@@ -445,7 +470,8 @@ std::string remarks_of(const DbnOrders& orders) {
   add(counts.lone_fills, "fills without their cancel");
   add(counts.repeated_orders, "orders added twice");
   add(counts.unusable_prices, "prices that ITCH cannot say");
-  add(counts.rounded_prices, "prices rounded down to 1/10,000");
+  add(counts.rounded_prices,
+      "prices rounded to 1/10,000, bids down and asks up" + names_text(orders.rounded()));
   add(counts.beyond_locates, "of instruments beyond 65,535");
   add(counts.unknown_actions, "of unknown actions");
   add(counts.snapshot_times, "told at the time of the snapshot that has them");

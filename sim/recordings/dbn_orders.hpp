@@ -32,6 +32,10 @@
 // begins without orders. An instrument whose name goes to another one has no name until it gets the
 // next.
 //
+// Prices finer than 1/10,000 are rounded away from the market, bids down and asks up: a market that
+// is a tick wide would be locked for ever else. It may be wider than the venue's; remarks_of()
+// names the instruments.
+//
 // Times are those of the events, to the nanosecond since the midnight (UTC) before the first
 // record, for as many days as there are; a message's own start anew at each midnight. An order of a
 // snapshot came days ago perhaps: it is told at the time of the snapshot.
@@ -92,6 +96,8 @@ class DbnOrders {
   // Symbols as listed, and the names that they stand for, where these differ.
   const std::vector<std::pair<std::string, std::string>>& names() const noexcept { return names_; }
   std::uint64_t midnight_ns() const noexcept { return midnight_ns_; }
+  // Symbols whose prices were rounded.
+  const std::set<std::string>& rounded() const noexcept { return rounded_; }
   const DbnCounts& counts() const noexcept { return counts_; }
 
  private:
@@ -137,7 +143,7 @@ class DbnOrders {
   void unlist(std::uint32_t instrument);
   std::string name_of(std::uint32_t instrument) const;
   Stock stock_for(std::uint32_t instrument, const std::string& name) const;
-  bool price_of(const dbn::MboMessage& record, std::uint32_t& price);
+  bool price_of(const dbn::MboMessage& record, Side side, std::uint32_t& price);
   void add(const dbn::MboMessage& record);
   void cancel(const dbn::MboMessage& record);
   void modify(const dbn::MboMessage& record);
@@ -165,6 +171,7 @@ class DbnOrders {
   };
   std::map<std::string, Name> known_;
   std::vector<std::pair<std::string, std::string>> names_;
+  std::set<std::string> rounded_;
   // Under way, by instrument: what they have shown.
   std::map<std::uint32_t, std::vector<dbn::MboMessage>> snapshots_;
   std::deque<Encoded> waiting_;

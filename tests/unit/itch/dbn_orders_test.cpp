@@ -143,11 +143,11 @@ TEST(DbnOrders, LeavesOutAndCountsWhatItchCannotSay) {
   MboMessage top = mbo('A', 'B', 1, 100, 5), other = mbo('A', 'B', 2, 100, 5);
   top.flags = dbn::kTopOfBook;
   other.publisher = 3;
-  MboMessage unpriced = mbo('A', 'B', 3, 100, 5), fine = mbo('A', 'B', 4, 100.00005, 5);
+  MboMessage unpriced = mbo('A', 'B', 3, 100, 5), finer = mbo('A', 'B', 4, 100.00005, 5);
   unpriced.price = dbn::kNoPrice;
   const Bytes file =
       file_of({mbo('A', 'B', 9, 100, 5), top, other, unpriced, mbo('A', 'B', 5, -1, 5),
-               mbo('A', 'B', 6, 500'000, 5), fine, mbo('C', 'B', 7, 100, 5),
+               mbo('A', 'B', 6, 500'000, 5), finer, mbo('C', 'B', 7, 100, 5),
                mbo('A', 'B', 9, 101, 5), mbo('?', 'B', 9, 101, 5)});
   DbnReader reader(test_support::open_memory(file, "made.dbn"));
   EXPECT_THAT(texts(reader), ElementsAre("R AAPL", "R #C", "A B 1 5@1000000", "A B 2 5@1000000",
@@ -160,6 +160,29 @@ TEST(DbnOrders, LeavesOutAndCountsWhatItchCannotSay) {
   EXPECT_EQ(reader.counts().repeated_orders, 1u);
   EXPECT_EQ(reader.counts().unknown_actions, 1u);
   EXPECT_THAT(reader.remarks(), HasSubstr("1 of other venues left out"));
+}
+
+// At so many hundred-thousandths of a dollar: currency futures have such ticks.
+MboMessage fine(char action, char side, std::uint64_t order, std::int64_t price,
+                std::uint32_t size) {
+  MboMessage message = mbo(action, side, order, 1, size);
+  message.price = price * 10'000;
+  return message;
+}
+
+TEST(DbnOrders, PricesFinerThanItchHasAreRoundedAwayFromTheMarketAndNamed) {
+  const Bytes file = file_of(
+      {fine('A', 'B', 1, 108'500, 5), fine('A', 'A', 2, 108'505, 5), fine('A', 'B', 3, 108'495, 7),
+       fine('F', 'A', 2, 108'505, 5), fine('C', 'A', 2, 108'505, 5), fine('M', 'B', 3, 108'495, 6),
+       of_snapshot(mbo('R', 'N', 0, 0, 0)), of_snapshot(fine('A', 'B', 1, 108'500, 5)),
+       of_snapshot(fine('A', 'B', 3, 108'495, 6)), of_snapshot(fine('A', 'A', 4, 108'515, 9)),
+       mbo('A', 'A', 5, 2, 1, 12)});
+  DbnReader reader(test_support::open_memory(file, "fx.dbn"));
+  EXPECT_THAT(texts(reader),
+              ElementsAre("R AAPL", "R #C", "A B 1 5@10850", "A S 2 5@10851", "A B 3 7@10849",
+                          "E 2 5", "X 3 1", "A S 4 9@10852", "A S 5 1@20000"));
+  EXPECT_THAT(reader.remarks(),
+              HasSubstr("prices rounded to 1/10,000, bids down and asks up: AAPL"));
 }
 
 TEST(DbnOrders, TimesAreSinceMidnightAndNeverGoBack) {
