@@ -39,7 +39,7 @@ struct alignas(64) LiveOrder {
   bool post_only = false;
 
   std::uint32_t number = 0;
-  std::uint32_t slice = 0;  // of `display`, what is left; valid while it rests
+  std::uint32_t slice = 0;  // of `display`, what is left; 0 for an order that arrives
   std::uint32_t stop_price = 0;
   std::uint32_t limit = 0;  // pegged: the cap, 0 for none
   std::uint32_t peg_next = 0;

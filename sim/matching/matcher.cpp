@@ -82,8 +82,7 @@ void Matcher::fill(std::uint32_t node, std::uint32_t shares, std::uint32_t price
   LiveOrder& order = live_[node];
   TICKPATH_CHECK(shares != 0 && shares <= order.leaves(), "a fill is part of its order");
   order.cumulative += shares;
-  if (order.place == Place::kBook && order.display != 0)
-    order.slice -= std::min(order.slice, shares);
+  order.slice -= std::min(order.slice, shares);
   order.filled_value += std::int64_t{price} * shares;
   if (feed_ != nullptr && order.reference != 0) [[unlikely]]
     trade_on_feed(order, shares, price, source == FillSource::kCross);

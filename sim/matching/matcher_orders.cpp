@@ -320,6 +320,7 @@ void Matcher::replace(const ReplaceOrder& request) noexcept {
     if (order.place == Place::kBook) show(order);
   } else {
     order.arrival = next_arrival();
+    order.slice = 0;
     if (order.waits()) {
       wait_for_stop(node);
     } else if (order.on_cross()) {

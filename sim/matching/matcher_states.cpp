@@ -19,7 +19,8 @@ void Matcher::on_trading_state(Locate locate, wire::TradingState state) noexcept
 }
 
 // Trading resumes: our orders meet what is there one after the other, as if each arrived now in
-// its old order, and keep their old places in time.
+// its old order, and keep their old places in time. Of a reserve order this is the slice's place:
+// what it trades now comes out of the slice first, and the next one arrives anew.
 void Matcher::uncross(std::uint32_t locate) noexcept {
   take_out(
       locate, [](const LiveOrder& order) { return order.place == Place::kBook; },

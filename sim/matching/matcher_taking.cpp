@@ -14,6 +14,7 @@ void Matcher::work(std::uint32_t node, std::uint32_t minimum) noexcept {
     if (price != order.price) {
       order.price = price;
       order.arrival = next_arrival();
+      order.slice = 0;
     }
     if (price == 0) {
       hide(order);
@@ -44,10 +45,14 @@ void Matcher::work(std::uint32_t node, std::uint32_t minimum) noexcept {
     expire(node, ending);
 }
 
-// With a full slice on show.
+// With what is left of its slice on show: an order that rested before a halt has one. A new slice
+// arrives now.
 void Matcher::rest(std::uint32_t node) noexcept {
   LiveOrder& order = live_[node];
-  order.slice = std::min(order.display, order.leaves());
+  if (order.display != 0 && order.slice == 0) {
+    order.slice = std::min(order.display, order.leaves());
+    order.arrival = next_arrival();
+  }
   live_.enqueue(node, Place::kBook);
   show(order);
 }
@@ -135,7 +140,6 @@ void Matcher::after_slice(std::uint32_t resting) noexcept {
     finish(resting, OrderState::kFilled);
     return;
   }
-  order.arrival = next_arrival();
   counters_.replenished.add();
   rest(resting);
 }

@@ -231,6 +231,37 @@ TEST_F(OrderTypes, FewerSharesAreTakenFromTheReserveFirst) {
   EXPECT_EQ(matcher_->find_live(13)->shown(), 50u);
 }
 
+// Nor does it lose its place. Only shares beyond the slice wait for the next one's turn.
+TEST_F(OrderTypes, AReserveOrderGainsNoPlaceByAHalt) {
+  using Trading = wire::TradingState;
+  for (const bool halted : {false, true}) {
+    Stream stream{showing(buy(11, 300, 100), 100), Add{1, 1, Side::kBuy, 60, 100}, Execute{1, 60},
+                  Add{1, 2, Side::kBuy, 300, 100}};
+    if (halted) {
+      stream.push_back(State{1, Trading::kHalted});
+      stream.push_back(State{1, Trading::kTrading});
+    }
+    stream.push_back(Execute{2, 100});
+    log_.brief.clear();
+    run(stream);
+    EXPECT_EQ(fills(11), "60@100 40@100") << halted;
+    EXPECT_EQ(matcher_->find_live(11)->shown(), 100u) << "the next slice, behind order 2";
+    go_on({Execute{2, 100}});
+    EXPECT_EQ(fills(11), "60@100 40@100") << halted;
+  }
+}
+
+TEST_F(OrderTypes, WhatAReserveOrderTradesAtTheEndOfAHaltIsOfItsSliceFirst) {
+  using Trading = wire::TradingState;
+  run({showing(buy(11, 300, 100), 100), State{1, Trading::kHalted}, Add{1, 1, Side::kSell, 30, 100},
+       Add{1, 2, Side::kBuy, 300, 100}, State{1, Trading::kTrading}},
+      SelfMatchRule::kCancelNewest, HaltRule::kRest);
+  EXPECT_EQ(fills(11), "30@100");
+  EXPECT_EQ(matcher_->find_live(11)->shown(), 70u);
+  go_on({Execute{2, 100}});
+  EXPECT_EQ(fills(11), "30@100 70@100") << "it stands before order 2";
+}
+
 // ---------------------------------------------------------------------- stop orders
 
 TEST_F(OrderTypes, AStopOrderWaitsForATradeAtItsPriceAndIsAMarketOrderThen) {

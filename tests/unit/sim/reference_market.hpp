@@ -216,7 +216,7 @@ class ReferenceMarket {
       else if (o.on_cross)
         orders_.push_back(o);
       else
-        work(o, 0);
+        o.slice = 0, work(o, 0);
     }
     settle(r.locate);
   }
@@ -378,7 +378,7 @@ class ReferenceMarket {
   void work(Order o, std::uint32_t minimum) {
     if (o.type == OrderType::kPegged) {
       const std::uint32_t price = peg_price(o);
-      if (price != o.price) o.arrival = ++arrivals_;
+      if (price != o.price) o.arrival = ++arrivals_, o.slice = 0;
       o.price = price;
       o.in_book = price != 0;
       if (!o.in_book) {
@@ -404,7 +404,10 @@ class ReferenceMarket {
       end(o, ReportKind::kExpired, ending);
       return;
     }
-    o.slice = std::min(o.display, o.shares);
+    if (o.display != 0 && o.slice == 0) {
+      o.slice = std::min(o.display, o.shares);
+      o.arrival = ++arrivals_;
+    }
     orders_.push_back(o);
   }
   bool can_trade(const Order& o, std::uint32_t minimum) const {
@@ -422,6 +425,7 @@ class ReferenceMarket {
       if (!at) break;
       Order& other = orders_[*at];
       const std::uint32_t shares = std::min(o.shares, other.shown());
+      if (other.recorded || other.party != o.party) o.slice -= std::min(o.slice, shares);
       if (other.recorded) {
         other.taken += shares;
         record_fill(o, shares, other.price, FillSource::kDisplayed);
