@@ -13,7 +13,7 @@ namespace {
 constexpr double kFullnessGain = 0.3;
 constexpr double kAttributedShare = 0.03;
 constexpr double kWalkChance = 0.02;
-// The share of executions of displayed orders at another price than theirs.
+// The share of executions of displayed orders at the value, where it is better for their owner.
 constexpr double kOtherPriceShare = 0.01;
 // Half of the removals beside a value that has passed the quote take that quote away.
 constexpr double kStaleChance = 0.5;
@@ -174,13 +174,16 @@ void GeneratedMarket::execute(GeneratedSymbol& symbol) {
   if (symbol.book.orders(side) == 1) return add_any(symbol);
   const std::uint32_t index = symbol.book.front(side);
   const std::uint32_t shares = std::min(draw_shares(flow_.executed), pool_[index].shares);
-  if (random_.chance(kOtherPriceShare)) {
+  // At the value, where that is no worse for the order's owner than its own price.
+  const std::uint32_t value = price_of(symbol.fair_ticks);
+  const std::uint32_t own = pool_[index].price;
+  if (random_.chance(kOtherPriceShare) && (side == Side::kBuy ? value < own : value > own)) {
     emit(OrderExecutedWithPrice{.header = header(symbol.locate),
                                 .order_reference_number = pool_[index].reference,
                                 .executed_shares = shares,
                                 .match_number = ++match_number_,
                                 .printable = 'Y',
-                                .execution_price = price_of(symbol.fair_ticks)});
+                                .execution_price = value});
     return reduce(symbol, index, shares);
   }
   execute_order(symbol, index, shares);
@@ -240,7 +243,7 @@ void GeneratedMarket::trade_hidden(GeneratedSymbol& symbol) {
                      .buy_sell_indicator = 'B',
                      .shares = draw_shares(flow_.executed),
                      .stock = symbol.stock,
-                     .price = price_of(symbol.fair_ticks),
+                     .price = within_market(symbol, price_of(symbol.fair_ticks)),
                      .match_number = ++match_number_});
 }
 
@@ -283,7 +286,7 @@ bool GeneratedMarket::resume(bool now) {
   GeneratedSymbol& symbol = symbols_[resumption.symbol];
   emit_trading_state(symbol, resumption.next_state, "LUDP");
   if (resumption.next_state == StockTradingAction::kTrading) {
-    emit_cross(symbol, std::uint64_t{draw_shares(flow_.shares)} * 10, 'H');
+    emit_cross(symbol, 'H');
   } else {
     emit_imbalance(symbol, 1, 'H');
     resumptions_.push_back({clock_->now_ns() + halt_ns(kQuotationShare), resumption.symbol,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "sim/recordings/detail/nasdaq_listing.hpp"
 
@@ -191,15 +192,14 @@ void GeneratedMarket::pass_directory_gap() {
 void GeneratedMarket::announce_open() {
   clock_->step(open_ns_, opening_rounds_);
   --opening_rounds_;
-  for (const GeneratedSymbol& symbol : symbols_) emit_imbalance(symbol, opening_rounds_, 'O');
+  for (GeneratedSymbol& symbol : symbols_) emit_imbalance(symbol, opening_rounds_, 'O');
 }
 
 void GeneratedMarket::open_market() {
   clock_->jump(std::max(clock_->now_ns(), open_ns_));
   emit_system_event(SystemEvent::kStartOfMarketHours);
   if (options_.auctions)
-    for (const GeneratedSymbol& symbol : symbols_)
-      emit_cross(symbol, std::uint64_t{draw_shares(flow_.shares)} * symbol.target_orders, 'O');
+    for (GeneratedSymbol& symbol : symbols_) emit_cross(symbol, 'O');
   flow_messages_ = room();
   // The burst of a short recording is a short one.
   const std::uint64_t burst =
@@ -220,7 +220,7 @@ void GeneratedMarket::open_market() {
 
 void GeneratedMarket::announce_close() {
   --closing_rounds_;
-  for (const GeneratedSymbol& symbol : symbols_) emit_imbalance(symbol, closing_rounds_, 'C');
+  for (GeneratedSymbol& symbol : symbols_) emit_imbalance(symbol, closing_rounds_, 'C');
 }
 
 void GeneratedMarket::end_day() {
@@ -230,8 +230,7 @@ void GeneratedMarket::end_day() {
   clock_->advance_to_end();
   emit_system_event(SystemEvent::kEndOfMarketHours);
   if (options_.auctions)
-    for (const GeneratedSymbol& symbol : symbols_)
-      emit_cross(symbol, std::uint64_t{draw_shares(flow_.shares)} * symbol.target_orders, 'C');
+    for (GeneratedSymbol& symbol : symbols_) emit_cross(symbol, 'C');
   if (expires()) expire_orders();
   // What was kept for halts that never were, and for orders that were taken in the end.
   while (emitted_ + 2 < day_messages()) trade_hidden(symbols_[activity_.draw(random_)]);
@@ -264,12 +263,28 @@ void GeneratedMarket::emit_trading_state(GeneratedSymbol& symbol, char state, Al
                           .reason = reason});
 }
 
-// More and more pairs off, and less and less is left over.
-void GeneratedMarket::emit_imbalance(const GeneratedSymbol& symbol, std::uint64_t rounds_left,
+// No venue prints beyond its own displayed quotes: they would have traded first.
+std::uint32_t GeneratedMarket::within_market(const GeneratedSymbol& symbol,
+                                             std::uint32_t price) const noexcept {
+  const std::uint32_t bid = symbol.book.best_price(Side::kBuy);
+  const std::uint32_t ask = symbol.book.best_price(Side::kSell);
+  if (ask != 0) price = std::min(price, ask);
+  return std::max(price, bid);
+}
+
+// More and more of the cross pairs off, and less and less is left over. Its size is drawn with the
+// first round; the later draws only keep the flow between the rounds what it was without that.
+void GeneratedMarket::emit_imbalance(GeneratedSymbol& symbol, std::uint64_t rounds_left,
                                      char type) {
-  const std::uint32_t fair = price_of(symbol.fair_ticks);
-  const auto shares = std::uint64_t{draw_shares(flow_.shares)} * symbol.target_orders;
-  const bool buy = random_.chance(0.5);
+  const std::uint32_t fair = within_market(symbol, price_of(symbol.fair_ticks));
+  const auto drawn = std::uint64_t{draw_shares(flow_.shares)} * symbol.target_orders;
+  const bool drawn_buy = random_.chance(0.5);
+  if (symbol.cross_shares == 0) {
+    symbol.cross_shares = drawn;
+    symbol.cross_buys = drawn_buy;
+  }
+  const std::uint64_t shares = symbol.cross_shares;
+  const bool buy = symbol.cross_buys;
   const std::uint32_t off = price_of(symbol.spread_ticks) * static_cast<std::uint32_t>(rounds_left);
   const std::uint32_t far = buy ? fair + off : fair - std::min(off, fair - 1);
   emit(NetOrderImbalanceIndicator{.header = header(symbol.locate),
@@ -286,11 +301,12 @@ void GeneratedMarket::emit_imbalance(const GeneratedSymbol& symbol, std::uint64_
                                   .price_variation_indicator = 'L'});
 }
 
-void GeneratedMarket::emit_cross(const GeneratedSymbol& symbol, std::uint64_t shares, char type) {
+void GeneratedMarket::emit_cross(GeneratedSymbol& symbol, char type) {
+  (void)draw_shares(flow_.shares);  // as above
   emit(CrossTrade{.header = header(symbol.locate),
-                  .shares = shares,
+                  .shares = std::exchange(symbol.cross_shares, 0),
                   .stock = symbol.stock,
-                  .cross_price = price_of(symbol.fair_ticks),
+                  .cross_price = within_market(symbol, price_of(symbol.fair_ticks)),
                   .match_number = ++match_number_,
                   .cross_type = type});
 }

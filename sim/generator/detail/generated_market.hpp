@@ -30,6 +30,9 @@ struct GeneratedSymbol {
   std::uint32_t target_orders = 0;
   char trading_state = 'T';
   Side last_hit = Side::kBuy;  // by the last trade
+  // Of the next cross, from its first imbalance on.
+  std::uint64_t cross_shares = 0;
+  bool cross_buys = false;  // more than it sells, until then
   GeneratedBook book;
 };
 
@@ -123,8 +126,9 @@ class GeneratedMarket {
   Header header(std::uint16_t locate) noexcept { return {locate, 0, clock_->now_ns()}; }
   void emit_system_event(char code);
   void emit_trading_state(GeneratedSymbol& symbol, char state, Alpha<4> reason);
-  void emit_imbalance(const GeneratedSymbol& symbol, std::uint64_t rounds_left, char type);
-  void emit_cross(const GeneratedSymbol& symbol, std::uint64_t shares, char type);
+  void emit_imbalance(GeneratedSymbol& symbol, std::uint64_t rounds_left, char type);
+  void emit_cross(GeneratedSymbol& symbol, char type);
+  std::uint32_t within_market(const GeneratedSymbol& symbol, std::uint32_t price) const noexcept;
   template <class Message>
   void emit(const Message& message) {
     Encoded& encoded = pending_.emplace_back();

@@ -30,6 +30,10 @@ class Auditor {
     execute(m.header, m.order_reference_number, m.executed_shares);
   }
   void operator()(const OrderExecutedWithPrice& m) noexcept {
+    const Order* order = find(m.header, m.order_reference_number);
+    ASSERT_NE(order, nullptr);
+    EXPECT_TRUE(order->buy ? m.execution_price < order->price : m.execution_price > order->price)
+        << "worse than the order's own, or the same";
     execute(m.header, m.order_reference_number, m.executed_shares);
   }
   void operator()(const OrderCancel& m) noexcept {
@@ -50,8 +54,32 @@ class Auditor {
     take(m.original_order_reference_number, order->shares);
     insert(m.header.stock_locate, m.new_order_reference_number, buy, m.price, m.shares);
   }
-  void operator()(const NonCrossTrade& m) noexcept { expect_match(m.match_number); }
-  void operator()(const CrossTrade& m) noexcept { expect_match(m.match_number); }
+  void operator()(const NonCrossTrade& m) noexcept {
+    expect_match(m.match_number);
+    expect_within_market(m.header.stock_locate, m.price);
+  }
+  // Imbalances of a cross: more and more is paired, less and less left over.
+  void operator()(const NetOrderImbalanceIndicator& m) noexcept {
+    NetOrderImbalanceIndicator& before = told_[m.header.stock_locate];
+    if (before.paired_shares != 0) {
+      EXPECT_EQ(m.cross_type, before.cross_type);
+      EXPECT_GE(m.paired_shares, before.paired_shares);
+      EXPECT_LE(m.imbalance_shares, before.imbalance_shares);
+      if (m.imbalance_direction != 'N') {
+        EXPECT_EQ(m.imbalance_direction, before.imbalance_direction);
+      }
+    }
+    expect_within_market(m.header.stock_locate, m.current_reference_price);
+    before = m;
+  }
+  void operator()(const CrossTrade& m) noexcept {
+    expect_match(m.match_number);
+    expect_within_market(m.header.stock_locate, m.cross_price);
+    const NetOrderImbalanceIndicator& told = told_[m.header.stock_locate];
+    EXPECT_EQ(m.cross_type, told.cross_type);
+    EXPECT_EQ(told.paired_shares, told.imbalance_direction == 'N' ? m.shares : m.shares / 2);
+    told_.erase(m.header.stock_locate);
+  }
   void operator()(const auto&) noexcept {}
 
   const std::string& events() const { return events_; }
@@ -135,6 +163,15 @@ class Auditor {
     take(reference, shares);
     ++matches_;
   }
+  void expect_within_market(std::uint16_t locate, std::uint32_t price) {
+    const Book& book = books_[locate];
+    if (!book.bids.empty()) {
+      EXPECT_GE(price, book.bids.begin()->first) << "below the bid";
+    }
+    if (!book.asks.empty()) {
+      EXPECT_LE(price, book.asks.begin()->first) << "above the offer";
+    }
+  }
   void expect_match(std::uint64_t number) {
     EXPECT_GT(number, last_match_);
     last_match_ = number;
@@ -143,6 +180,7 @@ class Auditor {
   std::map<std::uint16_t, std::string> stocks_;
   std::map<std::uint16_t, char> states_;
   std::map<std::uint16_t, Book> books_;
+  std::map<std::uint16_t, NetOrderImbalanceIndicator> told_;  // of the next cross
   std::unordered_map<std::uint64_t, Order> orders_;
   std::string events_;
   std::uint64_t last_reference_ = 0;
