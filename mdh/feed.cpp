@@ -41,7 +41,7 @@ Feed::Feed(const FeedOptions& options, UpdateSink& sink, trace::TraceWriter& tra
 Feed::~Feed() = default;
 
 std::uint64_t Feed::unusable_prices() const noexcept {
-  return deep_ ? deep_->counters().unusable_prices.get() : 0;
+  return deep_ ? deep_->unusable_prices() : 0;
 }
 
 bool Feed::collect(std::span<const std::byte> packet, const Arrival& arrival) noexcept {

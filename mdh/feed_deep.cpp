@@ -13,7 +13,7 @@ std::uint64_t time_of_day(iex::Timestamp timestamp) noexcept {
   return timestamp > 0 ? static_cast<std::uint64_t>(timestamp % kNsPerDay) : 0;
 }
 
-// What an update cannot carry is told as none.
+// 0: an update cannot carry it.
 std::uint32_t usable(iex::Price price) noexcept {
   return price > 0 && price <= std::numeric_limits<std::uint32_t>::max()
              ? static_cast<std::uint32_t>(price)
@@ -85,8 +85,14 @@ void Feed::DeepHandler::leave_out(std::uint32_t id) noexcept {
 
 void Feed::DeepHandler::operator()(const iex::TradeReport& m) noexcept {
   (void)begin(m.symbol, m.timestamp);
+  const std::uint32_t price = usable(m.price);
+  // As of levels: told at a price of 0 it would be a trade for nothing.
+  if (price == 0) [[unlikely]] {
+    unusable_trades_.add();
+    return;
+  }
   event_.kind = wire::UpdateKind::kTrade;
-  event_.price = usable(m.price);
+  event_.price = price;
   event_.shares = m.size;
 }
 

@@ -15,7 +15,10 @@ class Feed::DeepHandler {
   // False: it is damaged. event: what it did.
   bool handle(std::span<const std::byte> message, Event& event) noexcept;
   void begin_session() noexcept { books_.begin_session(); }
-  const iex::DeepBooksCounters& counters() const noexcept { return books_.counters(); }
+  // Of levels and of trades; any thread.
+  std::uint64_t unusable_prices() const noexcept {
+    return books_.counters().unusable_prices.get() + unusable_trades_.get();
+  }
 
   template <char Type>
   void operator()(const iex::PriceLevelUpdate<Type>& m) noexcept;
@@ -34,6 +37,7 @@ class Feed::DeepHandler {
 
   Feed& feed_;
   iex::DeepBooks books_;
+  Counter unusable_trades_;
   Event event_;
 };
 

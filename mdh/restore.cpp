@@ -37,6 +37,7 @@ void Feed::forget_orders() noexcept {
     Instrument& instrument = instruments_[id];
     instrument.trading = wire::TradingState::kUnknown;
     instrument.operational_halt = false;
+    instrument.last_trade_price = instrument.last_trade_shares = 0;  // others may have followed
     instrument.incomplete = false;
     instrument.behind = 0;
   }

@@ -263,7 +263,11 @@ void DbnOrders::add(const dbn::MboMessage& record) {
   }
   std::uint32_t price = 0;
   const Side side = record.side == 'B' ? Side::kBuy : Side::kSell;
-  if (!price_of(record, side, price) || record.size == 0 || record.side == 'N') return;
+  if (record.size == 0 || record.side == 'N') {
+    ++counts_.unusable_orders;
+    return;
+  }
+  if (!price_of(record, side, price)) return;
   const Order order{next_reference_++, side, price, record.size, 0};
   orders_->emplace(record.order_id, order);
   emit(AddOrder{.header = header_,
@@ -338,6 +342,7 @@ void DbnOrders::fill(const dbn::MboMessage& record) {
   }
   Order& order = found->second;
   const std::uint32_t shares = std::min(record.size, order.shares);
+  counts_.clamped_fills += record.size > order.shares;
   std::uint32_t price = 0;
   if (!price_of(record, order.side, price)) price = order.price;
   if (fills_->size() == kFillsOfAnEventMax) fills_->clear();
@@ -468,6 +473,8 @@ std::string remarks_of(const DbnOrders& orders) {
   add(counts.not_by_order, "of price levels left out");
   add(counts.unknown_orders, "name unknown orders");
   add(counts.lone_fills, "fills without their cancel");
+  add(counts.clamped_fills, "fills cut to the shares that their order had left");
+  add(counts.unusable_orders, "orders without shares or side left out");
   add(counts.repeated_orders, "orders added twice");
   add(counts.unusable_prices, "prices that ITCH cannot say");
   add(counts.rounded_prices,

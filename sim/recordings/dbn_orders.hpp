@@ -64,6 +64,8 @@ struct DbnCounts {
   std::uint64_t records = 0;           // market by order, taken
   std::uint64_t unknown_orders = 0;    // canceled or filled, never added (or filled whole before)
   std::uint64_t lone_fills = 0;        // without the cancel or modify that takes them from the book
+  std::uint64_t clamped_fills = 0;     // of more shares than their order had left: cut to these
+  std::uint64_t unusable_orders = 0;   // added without shares or side: left out
   std::uint64_t repeated_orders = 0;   // added a second time: the first one was dropped
   std::uint64_t rounded_prices = 0;    // not a multiple of 1/10,000
   std::uint64_t unusable_prices = 0;   // ITCH cannot say them: left out

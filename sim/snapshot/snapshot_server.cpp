@@ -369,7 +369,11 @@ void SnapshotServer::Impl::answer() {
   for (const ClientPtr& client : clients_) {
     if (client->gone || client->stage != Stage::kWaiting || client->wanted > handed_over) continue;
     if (snapshot.empty()) {
-      while (follow()) {  // what was handed over is in the queue by now, whole
+      // What was handed over is in the queue by now, whole. No further: while the feed brings as
+      // much as this thread follows, the login would wait for the end of the replay.
+      const std::uint64_t messages_then =
+          owner_.handed_over_messages_.load(std::memory_order_relaxed);
+      while (book_.next_sequence() <= messages_then && follow()) {
       }
       if (book_.incomplete()) return end_all();
       messages = book_.append_snapshot(snapshot);

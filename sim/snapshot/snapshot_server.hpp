@@ -63,7 +63,10 @@ class SnapshotServer {
 
   // Datapath thread: the feed's next message. False: the server's thread is behind, try again.
   [[nodiscard]] bool follow(std::span<const std::byte> message) noexcept {
-    if (queue_.push(message, 0)) return true;
+    if (queue_.push(message, 0)) {
+      ++followed_;
+      return true;
+    }
     counters_.waits.add();
     return false;
   }
@@ -74,6 +77,8 @@ class SnapshotServer {
     if (wanted == handed_over_.load(std::memory_order_relaxed)) [[likely]]  // written here alone
       return;
     queue_.flush();
+    // Relaxed: published by the release below.
+    handed_over_messages_.store(followed_, std::memory_order_relaxed);
     // Pairs with the acquire in the server's thread: without it the thread could find the queue
     // empty before it sees the block that was flushed, and take a snapshot older than the login.
     handed_over_.store(wanted, std::memory_order_release);
@@ -88,6 +93,8 @@ class SnapshotServer {
   MessageQueue queue_;
   std::atomic<std::uint64_t> wanted_{0};       // logins so far
   std::atomic<std::uint64_t> handed_over_{0};  // `wanted_` when the datapath last handed over
+  std::atomic<std::uint64_t> handed_over_messages_{0};  // followed by then
+  std::uint64_t followed_ = 0;                          // datapath thread
   SnapshotCounters counters_;
   net::Endpoint local_;
   std::unique_ptr<Impl> impl_;  // last: its thread uses what is above

@@ -87,6 +87,14 @@ TEST(DbnOrders, AFillAloneIsToldOfACaseAsRecorded) {
   EXPECT_THAT(reader->remarks(), HasSubstr("1 fills without their cancel"));
 }
 
+TEST(DbnOrders, AFillOfMoreSharesThanItsOrderHasIsCutAndCounted) {
+  DbnOrders orders({});
+  orders.take(mbo('A', 'B', 900, 100, 50));
+  orders.take(mbo('F', 'B', 900, 100, 70));
+  orders.take(mbo('C', 'B', 900, 100, 70));
+  EXPECT_EQ(orders.counts().clamped_fills, 1u);
+}
+
 TEST(DbnOrders, AModifyBehindAFillSaysWhatRests) {
   EXPECT_THAT(converted({mbo('A', 'A', 900, 100, 50), mbo('F', 'A', 900, 100, 20),
                          mbo('M', 'A', 900, 100, 30), mbo('C', 'A', 900, 100, 30)}),
@@ -145,10 +153,10 @@ TEST(DbnOrders, LeavesOutAndCountsWhatItchCannotSay) {
   other.publisher = 3;
   MboMessage unpriced = mbo('A', 'B', 3, 100, 5), finer = mbo('A', 'B', 4, 100.00005, 5);
   unpriced.price = dbn::kNoPrice;
-  const Bytes file =
-      file_of({mbo('A', 'B', 9, 100, 5), top, other, unpriced, mbo('A', 'B', 5, -1, 5),
-               mbo('A', 'B', 6, 500'000, 5), finer, mbo('C', 'B', 7, 100, 5),
-               mbo('A', 'B', 9, 101, 5), mbo('?', 'B', 9, 101, 5)});
+  const Bytes file = file_of(
+      {mbo('A', 'B', 9, 100, 5), top, other, unpriced, mbo('A', 'B', 5, -1, 5),
+       mbo('A', 'B', 10, 100, 0), mbo('A', 'N', 10, 100, 5), mbo('A', 'B', 6, 500'000, 5), finer,
+       mbo('C', 'B', 7, 100, 5), mbo('A', 'B', 9, 101, 5), mbo('?', 'B', 9, 101, 5)});
   DbnReader reader(test_support::open_memory(file, "made.dbn"));
   EXPECT_THAT(texts(reader), ElementsAre("R AAPL", "R #C", "A B 1 5@1000000", "A B 2 5@1000000",
                                          "D 1", "A B 3 5@1010000"));
@@ -159,6 +167,7 @@ TEST(DbnOrders, LeavesOutAndCountsWhatItchCannotSay) {
   EXPECT_EQ(reader.counts().unknown_orders, 1u);
   EXPECT_EQ(reader.counts().repeated_orders, 1u);
   EXPECT_EQ(reader.counts().unknown_actions, 1u);
+  EXPECT_EQ(reader.counts().unusable_orders, 2u);
   EXPECT_THAT(reader.remarks(), HasSubstr("1 of other venues left out"));
 }
 

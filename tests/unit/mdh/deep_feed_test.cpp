@@ -130,6 +130,16 @@ TEST_F(DeepFeed, ALevelThatNoPriceCanSayMakesItsInstrumentStaleAlone) {
   EXPECT_EQ(last().feed_state(), FeedState::kStale);
 }
 
+TEST_F(DeepFeed, ATradeThatNoPriceCanSayIsNoTradeForNothing) {
+  const auto trade = [](iex::Price price) {
+    return deep(iex::TradeReport{.symbol = "BRK.A", .size = 3, .price = price});
+  };
+  say({trade(4'000'000'000), trade(iex::Price{1} << 33)});
+  EXPECT_EQ(last().kind, UpdateKind::kInformation);
+  EXPECT_EQ(feed.unusable_prices(), 1u);
+  EXPECT_EQ(image().last_trade_price, 4'000'000'000u);
+}
+
 TEST_F(DeepFeed, TellsTradesHaltsAndTimeOfDay) {
   constexpr iex::Timestamp kDay = 20'000ll * 86'400 * 1'000'000'000;
   say({deep(

@@ -169,6 +169,21 @@ TEST_F(SnapshotTest, WithAHoleBehindTheSnapshotNothingIsGood) {
   EXPECT_EQ(feed.books().orders_resting(), 8u);
 }
 
+// mdh/DESIGN.md: nobody knows what has traded since.
+TEST_F(SnapshotTest, TheLastTradeIsEmptyBehindASnapshot) {
+  give(packet("S", 1, {add(1, "AAPL", 1, 'B', 100, 1'000)}));
+  give(packet("S", 2, {execute(1, 1, 10)}));
+  wire::BookImage image{};
+  feed.fill_image(id_of(1), image);
+  EXPECT_EQ(image.last_trade_price, 1'000u);
+  give(one(9));
+  wait_for_gap();
+  take_snapshot(9);
+  feed.fill_image(id_of(1), image);
+  EXPECT_EQ(image.last_trade_price, 0u);
+  EXPECT_EQ(image.last_trade_shares, 0u);
+}
+
 // Halts elsewhere, before and after its own, are none of this market's.
 TEST_F(SnapshotTest, WhatIsHaltedAtThisMarketIsSoBehindASnapshot) {
   const auto halt = [](char market, char action) {
