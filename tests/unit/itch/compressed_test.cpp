@@ -23,7 +23,7 @@ Bytes gzipped(std::span<const std::byte> content) {
   return test::read_file(folder / "x.gz");
 }
 
-Bytes joined(const std::vector<Bytes>& parts) {
+Bytes concatenated(const std::vector<Bytes>& parts) {
   Bytes all;
   for (const Bytes& part : parts) all.insert(all.end(), part.begin(), part.end());
   return all;
@@ -38,7 +38,7 @@ struct WholeFile {
 // Twice, with a rewind between, in pieces of a size that divides nothing.
 WholeFile read_whole(const std::vector<Bytes>& parts) {
   const test::TemporaryFolder folder;
-  test::write_file(folder / "x.gz", joined(parts));
+  test::write_file(folder / "x.gz", concatenated(parts));
   const auto source = files::open_file(folder / "x.gz");
   WholeFile whole;
   for (int time = 0; time < 2; ++time) {
@@ -58,7 +58,7 @@ TEST(GzipFiles, CountBytesBehindTheLastMemberUnlessTheyAreZero) {
   const Bytes one = test::to_bytes("one member, "), two = test::to_bytes("and another one");
   const auto of = [&](const Bytes& behind) {
     const WholeFile whole = read_whole({gzipped(one), gzipped(two), behind});
-    EXPECT_EQ(whole.bytes, joined({one, two}));
+    EXPECT_EQ(whole.bytes, concatenated({one, two}));
     EXPECT_EQ(whole.error, "");
     return whole.trailing;
   };
@@ -85,7 +85,7 @@ TEST(GzipFiles, WithAMemberThatIsCutOrWrongAreDamaged) {
 // The remarks of a recording, compressed, with 5 bytes behind it that are none of it.
 std::string remarks_of_gzipped(const std::string& name, std::span<const std::byte> content) {
   const test::TemporaryFolder folder;
-  test::write_file(folder / name, joined({gzipped(content), test::to_bytes("trail")}));
+  test::write_file(folder / name, concatenated({gzipped(content), test::to_bytes("trail")}));
   const auto reader = open_recording(folder / name);
   EXPECT_EQ(test::collect(*reader).status, ReadStatus::kEnd) << name << ": " << reader->damage();
   return reader->remarks();
@@ -95,7 +95,8 @@ TEST(GzipFiles, OfEveryFormatTellIt) {
   const auto tells = HasSubstr("5 bytes behind the gzip data are none of it, left out");
   const Bytes message = test::encoded(
       SystemEvent{.header = {.timestamp = 1'000}, .event_code = SystemEvent::kStartOfMessages});
-  EXPECT_THAT(remarks_of_gzipped("x.itch50.gz", joined({test::from_hex("000c"), message})), tells);
+  EXPECT_THAT(remarks_of_gzipped("x.itch50.gz", concatenated({test::from_hex("000c"), message})),
+              tells);
   EXPECT_THAT(remarks_of_gzipped("x.dbn.gz", test::file_of({mbo('A', 'B', 1, 100, 5)})), tells);
   EXPECT_THAT(
       remarks_of_gzipped("x.csv.gz", test::to_bytes("ts_event,instrument_id,action,side,price,size,"

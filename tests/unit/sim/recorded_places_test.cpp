@@ -1,0 +1,77 @@
+// An order of ours that rests behind recorded ones keeps its place, whatever a recording says
+// again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "replayed_orders.hpp"
+#include "sim/recordings/dbn_reader.hpp"
+#include "sim/recordings/lobster.hpp"
+#include "tests/support/recordings.hpp"
+#include "tests/unit/itch/dbn_messages.hpp"
+
+namespace tickpath::sim::recorded_places {
+namespace {
+
+using itch::test::mbo;
+using testing::ElementsAre;
+using testing::Field;
+using testing::IsEmpty;
+
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+
+// An order of ours, of 100 shares, that comes at this time.
+std::vector<LoggedReport> fills_at(itch::RecordingReader& recording, std::uint64_t time_ns,
+                                   std::uint32_t price) {
+  return fills_of(recording, {{time_ns, limit_order(1, Side::kBuy, 100, price)}});
+}
+
+// 300 shares are ahead at 10.00, and 50 of them are executed at 13:00:09.
+TEST(RecordedPlaces, AreKeptOverADatabentoSnapshotOfACaseAsRecorded) {
+  const std::filesystem::path folder = "14-databento-snapshot-and-our-place-in-the-queue";
+  for (const char* const name : {"without_snapshot.dbn", "with_snapshot.dbn"}) {
+    const auto path = test_support::case_file(folder / name);
+    TICKPATH_NEED_DATA(path);
+    constexpr std::uint64_t kOursNs = (13 * 3'600 + 3) * kSecondNs;
+    EXPECT_THAT(fills_at(*itch::open_recording(path), kOursNs, 100'000), IsEmpty()) << name;
+    EXPECT_THAT(fills_at(*itch::open_recording(path), kOursNs, 100'100),
+                ElementsAre(Field(&LoggedReport::last_shares, 50u)))
+        << name << ": the best bid";
+  }
+}
+
+// Order 11 is ahead at 100.00; 40 shares of it are executed at 09:30:09, when its level has been
+// out of the window and back.
+TEST(RecordedPlaces, AreKeptOverALobsterWindowOfACaseAsRecorded) {
+  const auto path = test_support::case_file(
+      "15-lobster-window-and-our-place-in-the-queue/"
+      "ZAAA_2012-06-21_34200000_57600000_message_1.csv");
+  TICKPATH_NEED_DATA(path);
+  constexpr std::uint64_t kOursNs = 34'203 * kSecondNs;
+  EXPECT_THAT(fills_at(*itch::open_recording(path), kOursNs, 1'000'000), IsEmpty());
+  EXPECT_THAT(fills_at(*itch::open_recording(path), kOursNs, 1'000'100),
+              ElementsAre(Field(&LoggedReport::last_shares, 40u)));
+  itch::LobsterReader alone(files::open_file(path), "ZAAA");
+  EXPECT_THAT(fills_at(alone, kOursNs, 1'000'000), IsEmpty());
+}
+
+// Of two orders ahead one has gone, and one has fewer shares, by the time of the snapshot.
+TEST(RecordedPlaces, MoveUpByWhatASnapshotShowsToBeGone) {
+  std::vector<itch::dbn::MboMessage> messages{
+      mbo('A', 'B', 1, 100, 100), mbo('A', 'B', 2, 100, 200), mbo('A', 'B', 3, 100, 300),
+      mbo('R', 'N', 0, 0, 0),     mbo('A', 'B', 3, 100, 300), mbo('A', 'B', 2, 100, 40),
+      mbo('T', 'A', 0, 100, 60),  mbo('F', 'B', 2, 100, 40),  mbo('C', 'B', 2, 100, 40),
+      mbo('F', 'B', 3, 100, 20),  mbo('C', 'B', 3, 100, 20)};
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    messages[i].event_time_ns += i * kSecondNs;
+    messages[i].receive_time_ns = messages[i].event_time_ns;
+    if (i >= 3 && i <= 5) messages[i].flags = itch::dbn::kSnapshot;
+  }
+  const itch::test::Bytes file = itch::test::file_of(messages);
+  itch::DbnReader reader(test_support::open_memory(file, "made.dbn"));
+  EXPECT_THAT(fills_at(reader, 34'201 * kSecondNs + 1, 1'000'000),
+              ElementsAre(Field(&LoggedReport::last_shares, 20u)))
+      << "behind order 2, and ahead of order 3";
+}
+
+}  // namespace
+}  // namespace tickpath::sim::recorded_places
