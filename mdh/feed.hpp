@@ -148,7 +148,7 @@ class Feed {
   void fill_image(std::uint32_t instrument_id, wire::BookImage& image) const noexcept;
 
   FeedProtocol protocol() const noexcept { return options_.protocol; }
-  // Of DEEP alone, any thread: levels and trades left out as no Price(4) holds their price.
+  // DEEP alone: levels and trades left out because no Price(4) holds their price. Any thread.
   std::uint64_t unusable_prices() const noexcept;
   wire::FeedState state() const noexcept { return state_; }
   const book::LevelBookSet& books() const noexcept { return books_; }

@@ -86,7 +86,7 @@ void Feed::DeepHandler::leave_out(std::uint32_t id) noexcept {
 void Feed::DeepHandler::operator()(const iex::TradeReport& m) noexcept {
   (void)begin(m.symbol, m.timestamp);
   const std::uint32_t price = usable(m.price);
-  // As of levels: told at a price of 0 it would be a trade for nothing.
+  // Published at a price of 0 it would be a trade for nothing.
   if (price == 0) [[unlikely]] {
     unusable_trades_.add();
     return;

@@ -15,7 +15,7 @@ class Feed::DeepHandler {
   // False: it is damaged. event: what it did.
   bool handle(std::span<const std::byte> message, Event& event) noexcept;
   void begin_session() noexcept { books_.begin_session(); }
-  // Of levels and of trades; any thread.
+  // Counts levels and trades; any thread.
   std::uint64_t unusable_prices() const noexcept {
     return books_.counters().unusable_prices.get() + unusable_trades_.get();
   }

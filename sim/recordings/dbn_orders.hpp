@@ -32,9 +32,9 @@
 // begins without orders. An instrument whose name goes to another one has no name until it gets the
 // next.
 //
-// Prices finer than 1/10,000 are rounded away from the market, bids down and asks up: a market that
-// is a tick wide would be locked for ever else. It may be wider than the venue's; remarks_of()
-// names the instruments.
+// Prices finer than 1/10,000 are rounded away from the market, bids down and asks up. Rounded
+// alike, a market that is a tick wide would be locked for ever. Ours may be wider than the venue's;
+// remarks_of() names the instruments.
 //
 // Times are those of the events, to the nanosecond since the midnight (UTC) before the first
 // record, for as many days as there are; a message's own start anew at each midnight. An order of a
@@ -120,7 +120,7 @@ class DbnOrders {
     std::uint16_t locate;
     Stock stock;
   };
-  // Of a known order, until the cancel or modify of its event.
+  // A fill of a known order, until the cancel or modify of its event.
   struct Fill {
     std::uint64_t order_id;
     std::uint32_t filled_before;

@@ -1,8 +1,8 @@
 // Packet captures of an IEX feed (DEEP 1.0 or TOPS 1.6 over IEX-TP), message by message, in order
 // of their sequence numbers. Segments that came before (the venue's second line in one capture) are
-// passed over. One from the future waits until what is missing has come, or kHeldSegmentsMax
-// segments wait: then it is a gap, counted, and the reader goes on behind it. A heartbeat names the
-// next number, so that what is missing at the end is a gap, too.
+// passed over. A segment from the future waits until what is missing has come. When
+// kHeldSegmentsMax segments wait, it is a gap, counted, and the reader goes on behind it. A
+// heartbeat names the next number, so that what is missing at the end is a gap, too.
 //
 // A sender that was started again counts from the beginning: a number that was there before, with
 // other bytes and a later send time than any before, or another session of the same channel that

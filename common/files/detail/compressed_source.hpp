@@ -33,8 +33,8 @@ class CompressedSource : public ByteSource {
 
  protected:
   CompressedSource(const std::filesystem::path& path, std::size_t chunk_bytes);
-  // Adds to input_, which is shorter than a chunk. False: the file has no more, or cannot be read,
-  // which error_ tells.
+  // Adds to input_, which is shorter than a chunk. False: the file has no more, or cannot be read;
+  // then error_ says why.
   bool refill();
 
   std::span<const std::byte> input_;  // not decompressed yet

@@ -30,7 +30,7 @@ struct GeneratedSymbol {
   std::uint32_t target_orders = 0;
   char trading_state = 'T';
   Side last_hit = Side::kBuy;  // by the last trade
-  // Of the next cross, from its first imbalance on.
+  // The next cross, drawn with its first imbalance.
   std::uint64_t cross_shares = 0;
   bool cross_buys = false;  // more than it sells, until then
   GeneratedBook book;

@@ -1,4 +1,4 @@
-// What stands behind the data of a gzip file, and who tells of it.
+// Bytes behind the data of a gzip file: each format's reader reports them.
 #include <array>
 
 #include <gmock/gmock.h>

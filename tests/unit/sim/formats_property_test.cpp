@@ -1,8 +1,8 @@
 // One market as each format records it: orders of ours get the same fills from all of them.
 //
-// What a format cannot tell is left out of its market, by name: LOBSTER has no replacements (it has
-// a deletion and a submission, which take along no shares of ours), and none of its files tells
-// what happens out of the levels that were asked for.
+// Its market has nothing that a format cannot tell. LOBSTER has no replacements, only a deletion
+// and a submission, and so what we took of the order is not taken of its successor. Nor do its
+// files tell what happens out of the levels that were asked for.
 #include <algorithm>
 #include <array>
 #include <cstdio>

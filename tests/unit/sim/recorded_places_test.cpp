@@ -54,7 +54,7 @@ TEST(RecordedPlaces, AreKeptOverALobsterWindowOfACaseAsRecorded) {
   EXPECT_THAT(fills_at(alone, kOursNs, 1'000'000), IsEmpty());
 }
 
-// Of two orders ahead one has gone, and one has fewer shares, by the time of the snapshot.
+// One order ahead has gone, and another has fewer shares, by the time of the snapshot.
 TEST(RecordedPlaces, MoveUpByWhatASnapshotShowsToBeGone) {
   std::vector<itch::dbn::MboMessage> messages{
       mbo('A', 'B', 1, 100, 100), mbo('A', 'B', 2, 100, 200), mbo('A', 'B', 3, 100, 300),
