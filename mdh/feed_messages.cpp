@@ -106,7 +106,7 @@ void Feed::MessageHandler::operator()(const itch::OperationalHalt& m) noexcept {
 }
 
 void Feed::MessageHandler::operator()(const itch::SystemEvent& m) noexcept {
-  if (feed_.day_.begins_another(m)) feed_.begin_day();
+  if (feed_.day_.on_event(m.event_code) == itch::DayBreak::kDay) feed_.begin_day();
   information(m.header);
 }
 

@@ -18,6 +18,10 @@ struct SystemEvent {
   static constexpr char kStartOfMessages = 'O', kStartOfSystemHours = 'S',
                         kStartOfMarketHours = 'Q', kEndOfMarketHours = 'M', kEndOfSystemHours = 'E',
                         kEndOfMessages = 'C';
+  // Ours, not Nasdaq's: a midnight has passed within a trading day, and times start anew. Orders
+  // rest on. Recordings of dated formats have one for each midnight, whether anything traded near
+  // it or not (see trading_day.hpp).
+  static constexpr char kMidnight = 'D';
   Header header{};
   char event_code = ' ';  // 11
   friend constexpr bool operator==(const SystemEvent&, const SystemEvent&) = default;

@@ -9,7 +9,6 @@
 namespace tickpath::flow {
 namespace {
 
-constexpr std::uint64_t kHourNs = 3'600'000'000'000;
 constexpr double kTick = 100;  // of Price(4): a cent
 
 // How many of the orders that came since are still there: sums over a binary indexed tree (P. M.
@@ -174,13 +173,10 @@ FlowRecord observe(itch::RecordingReader& recording, std::uint16_t locate) {
   record.locate = locate;
   Observer observer(record);
   itch::RecordedMessage message;
-  std::uint64_t last_ns = 0;
-  while (recording.next(message) == itch::ReadStatus::kMessage) {
+  while (recording.next(message) == itch::ReadStatus::kMessage && !message.begins_day) {
     if (message.bytes.size() < itch::kHeaderBytes ||
         itch::stock_locate(message.bytes.data()) != locate)
       continue;
-    if (message.timestamp_ns + kHourNs < last_ns) break;
-    last_ns = message.timestamp_ns;
     ++record.by_type[static_cast<std::uint8_t>(message.bytes[0])];
     observer.look();
     (void)itch::decode(message.bytes, observer);

@@ -49,7 +49,7 @@ struct FlowRecord {
 // The symbol with the most messages (its stock locate); 0 when there is none. Reads all of it.
 std::uint16_t busiest_locate(itch::RecordingReader& recording);
 
-// Reads to the end, or to the first time reversal of more than an hour: one day.
+// Reads to the end, or to where another day begins.
 FlowRecord observe(itch::RecordingReader& recording, std::uint16_t locate);
 
 }  // namespace tickpath::flow

@@ -16,7 +16,6 @@ namespace tickpath::flow {
 namespace {
 
 // Times that go back by more are another day's.
-constexpr std::uint64_t kAnotherDayNs = 3'600'000'000'000;
 constexpr std::uint64_t kWindowNs = kLagEdgesNs.back();
 // A compressed message takes some eight bytes; no venue has more orders resting than the last.
 constexpr std::uint64_t kBytesAnOrder = 8, kOrdersMin = 1u << 16, kOrdersMax = 1u << 22;
@@ -36,7 +35,8 @@ class Venue {
     read();
   }
 
-  bool ended() const noexcept { return !message_ || another_day_; }
+  // Or another day begins.
+  bool ended() const noexcept { return !message_; }
   std::uint64_t time_ns() const noexcept { return message_->timestamp_ns; }
   // Applies the message that is next; returns its locate.
   book::Locate step() {
@@ -66,8 +66,6 @@ class Venue {
   }
 
   void operator()(const itch::SystemEvent& m) {
-    if (m.event_code == itch::SystemEvent::kStartOfMessages)
-      another_day_ = std::exchange(begun_, true);
     // A recording that tells nothing of its hours, as one of an hour's middle, is open throughout.
     open_ = m.event_code == itch::SystemEvent::kStartOfMarketHours;
     hours_changed_ = true;
@@ -110,7 +108,7 @@ class Venue {
     itch::RecordedMessage next;
     message_.reset();
     if (recording_.next(next) != itch::ReadStatus::kMessage) return;
-    if (next.timestamp_ns + kAnotherDayNs < last_ns) return;  // another day
+    if (next.begins_day) return;
     next.timestamp_ns = std::max(next.timestamp_ns, last_ns);
     message_ = next;
   }
@@ -121,7 +119,6 @@ class Venue {
   std::vector<bool> trades_;
   std::map<std::string, book::Locate, std::less<>> directory_;
   book::Locate touched_ = 0;
-  bool begun_ = false, another_day_ = false;
   bool open_ = true;
   bool hours_changed_ = false, listed_ = false, added_ = false;
 };

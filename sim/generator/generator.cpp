@@ -73,7 +73,10 @@ Generator::Generator(const GeneratorOptions& options) {
 Generator::~Generator() = default;
 
 ReadStatus Generator::next(RecordedMessage& message) {
-  return market_->next(message) ? ReadStatus::kMessage : ReadStatus::kEnd;
+  if (!market_->next(message)) return ReadStatus::kEnd;
+  message.begins_day = day_.on_message(message.bytes) == DayBreak::kDay;
+  message.timestamp_ns = day_.time_ns();
+  return ReadStatus::kMessage;
 }
 
 std::uint64_t Generator::file_bytes_read() const { return market_->messages_given(); }

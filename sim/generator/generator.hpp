@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "common/itch/trading_day.hpp"
 #include "sim/generator/flow_parameters.hpp"
 #include "sim/recordings/recording.hpp"
 
@@ -69,6 +70,7 @@ class Generator final : public RecordingReader {
  private:
   class Market;
   std::unique_ptr<Market> market_;
+  TradingDay day_;
 };
 
 }  // namespace tickpath::itch

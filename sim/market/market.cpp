@@ -72,7 +72,7 @@ struct Market::Handler {
     if (m.event_code == itch::SystemEvent::kEndOfMarketHours) cross_all(CrossKind::kClosing);
     // Day orders live as long as the system: a recording may well be of the hours around the
     // market's own, and end without either event.
-    if (itch::ends_day(m)) matcher.close();
+    if (itch::ends_day(m.event_code)) matcher.close();
   }
   void operator()(const auto&) noexcept {}  // nothing that matching depends on
 };

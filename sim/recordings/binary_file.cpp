@@ -25,28 +25,9 @@ ReadStatus BinaryFileReader::next(RecordedMessage& message) {
   if (status == FrameStatus::kEndOfSession) return finish_session();
   ++messages_;
   offset_ += kFrameLengthBytes + message.bytes.size();
-  message.timestamp_ns = unwrapped(message.bytes);
+  message.begins_day = day_.on_message(message.bytes) == DayBreak::kDay;
+  message.timestamp_ns = message.bytes.size() < kHeaderBytes ? 0 : day_.time_ns();
   return ReadStatus::kMessage;
-}
-
-// Times of a session that crosses midnight start anew there: they count on. No venue is silent, and
-// no clock off, for half a day within one; a start of messages begins another.
-std::uint64_t BinaryFileReader::unwrapped(std::span<const std::byte> message) noexcept {
-  constexpr std::uint64_t kDayNs = 86'400ull * 1'000'000'000;
-  if (message.size() < kHeaderBytes) return 0;
-  const std::uint64_t time_ns = timestamp_ns(message.data());
-  const bool begins = message.size() == SystemEvent::kLength &&
-                      static_cast<char>(message[0]) == SystemEvent::kType &&
-                      static_cast<char>(message.back()) == SystemEvent::kStartOfMessages;
-  if (begins) {
-    midnight_ns_ = 0;
-  } else if (time_ns + kDayNs / 2 < last_time_of_day_ns_) {
-    midnight_ns_ += kDayNs;
-  } else if (time_ns > last_time_of_day_ns_ + kDayNs / 2 && midnight_ns_ != 0) {
-    midnight_ns_ -= kDayNs;  // the one before was off
-  }
-  last_time_of_day_ns_ = time_ns;
-  return midnight_ns_ + time_ns;
 }
 
 // Moves what is left of a frame to the front and reads behind it. False if nothing was added.

@@ -12,6 +12,7 @@
 
 #include "common/files/byte_source.hpp"
 #include "common/itch/detail/byte_order.hpp"
+#include "common/itch/trading_day.hpp"
 #include "sim/recordings/recording.hpp"
 
 namespace tickpath::itch {
@@ -74,15 +75,13 @@ class BinaryFileReader final : public RecordingReader {
   ReadStatus finish();
   ReadStatus finish_session();
   std::string place() const;
-  std::uint64_t unwrapped(std::span<const std::byte> message) noexcept;
 
   std::unique_ptr<files::ByteSource> source_;
   std::vector<std::byte> buffer_;
   FrameCursor cursor_;
   std::uint64_t messages_ = 0;
   std::uint64_t offset_ = 0;  // of the next frame, in the uncompressed file
-  std::uint64_t last_time_of_day_ns_ = 0;
-  std::uint64_t midnight_ns_ = 0;  // that the times count from, since the first one
+  TradingDay day_;
   bool ended_ = false;
   bool end_marker_ = false;
 };

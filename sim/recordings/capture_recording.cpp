@@ -179,6 +179,7 @@ ReadStatus CaptureRecording::next(RecordedMessage& message) {
       }
       ++counts_.messages;
       message.bytes = bytes;
+      message.begins_day = day_.on_message(bytes) == DayBreak::kDay;
       // Packets of two channels may come in another order than their messages: never backwards.
       const std::uint64_t since =
           current_.time_ns > first_captured_ns_ ? current_.time_ns - first_captured_ns_ : 0;

@@ -20,6 +20,7 @@
 
 #include "common/files/packet_capture.hpp"
 #include "common/itch/moldudp64.hpp"
+#include "common/itch/trading_day.hpp"
 #include "sim/recordings/recording.hpp"
 
 namespace tickpath::itch {
@@ -81,6 +82,7 @@ class CaptureRecording final : public RecordingReader {
   std::uint64_t first_captured_ns_ = 0;
   std::uint64_t first_due_ns_ = 0;
   std::uint64_t last_due_ns_ = 0;
+  TradingDay day_;
   std::multimap<std::uint64_t, Packet> held_;  // by their first sequence number, not opened yet
   Packet current_{};
   mold::PacketCursor cursor_{{}};

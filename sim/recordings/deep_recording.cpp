@@ -21,9 +21,11 @@ DeepRecording::DeepRecording(std::unique_ptr<CaptureReader> capture, const std::
                                 "wanted");
 }
 
-// Keeps what rests.
+// Keeps what rests, and notices the days.
 struct DeepRecording::Collector {
   Levels& levels;
+  itch::TradingDay& day;
+  bool& begins_day;
   template <char Type>
   void operator()(const PriceLevelUpdate<Type>& m) const {
     auto& of_symbol = levels[std::string(m.symbol.view())];
@@ -32,18 +34,33 @@ struct DeepRecording::Collector {
     else
       of_symbol.erase({Type, m.price});
   }
+  void operator()(const SystemEvent& m) const noexcept {
+    begins_day = day.on_event(m.event) == itch::DayBreak::kDay;
+  }
   void operator()(const auto&) const noexcept {}
 };
 
+template <class Message>
+void DeepRecording::tell_first(const Message& message) {
+  Made& made = first_.emplace_back();
+  made.size = encode(message, made.bytes.data());
+}
+
+void DeepRecording::begin_anew(Timestamp time) {
+  first_.clear();
+  next_first_ = 0;
+  clear_books(time);
+  if (day_.over())
+    tell_first(SystemEvent{.event = SystemEvent::kStartOfMessages, .timestamp = time});
+}
+
 void DeepRecording::clear_books(Timestamp time) {
-  clearing_.clear();
-  next_clearing_ = 0;
   const auto emit = [&](auto update, const std::string& symbol, Price price) {
     update.flags = decltype(update)::kEventComplete;
     update.timestamp = time;
     update.symbol = Symbol(symbol);
     update.price = price;
-    (void)encode(update, clearing_.emplace_back().data());
+    tell_first(update);
   };
   for (const auto& [symbol, levels] : levels_)
     for (const auto& [side, price] : levels)
@@ -59,19 +76,22 @@ itch::ReadStatus DeepRecording::next(itch::RecordedMessage& message) {
       return damage_.empty() ? itch::ReadStatus::kEnd : itch::ReadStatus::kDamaged;
     }
     has_captured_ = true;
-    if (captured_.restart) clear_books(static_cast<Timestamp>(captured_.send_time_ns));
+    if (captured_.restart) begin_anew(static_cast<Timestamp>(captured_.send_time_ns));
   }
   if (midnight_ns_ == 0) midnight_ns_ = captured_.send_time_ns / kNsPerDay * kNsPerDay;
   if (captured_.send_time_ns > midnight_ns_)
     last_ns_ = std::max(last_ns_, captured_.send_time_ns - midnight_ns_);
   message.timestamp_ns = last_ns_;
-  if (next_clearing_ < clearing_.size()) {
-    message.bytes = std::span(clearing_[next_clearing_++]).first(BuyLevelUpdate::kLength);
-    return itch::ReadStatus::kMessage;
+  message.begins_day = false;
+  const bool made = next_first_ < first_.size();
+  if (made) {
+    const Made& first = first_[next_first_++];
+    message.bytes = std::span(first.bytes).first(first.size);
+  } else {
+    message.bytes = captured_.bytes;
+    has_captured_ = false;
   }
-  (void)decode(captured_.bytes, Collector{levels_});
-  message.bytes = captured_.bytes;
-  has_captured_ = false;
+  (void)decode(message.bytes, Collector{levels_, day_, message.begins_day});
   return itch::ReadStatus::kMessage;
 }
 

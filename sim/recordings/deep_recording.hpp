@@ -1,6 +1,7 @@
 // A packet capture of IEX DEEP as a recording, for those who replay one: its messages as they are,
 // due as the venue sent them (the send times of their segments, UTC). Where the numbering restarts,
-// updates of size 0 take out every level that was told before: books begin anew.
+// updates of size 0 take out every level that was told before: books begin anew. If a day had ended
+// by then, a start of messages begins another, whether the capture has one or not.
 #pragma once
 
 #include <array>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "common/iex/codec.hpp"
+#include "common/itch/trading_day.hpp"
 #include "sim/recordings/iex_capture_reader.hpp"
 #include "sim/recordings/recording.hpp"
 
@@ -43,16 +45,25 @@ class DeepRecording final : public itch::RecordingReader {
   using Levels = std::map<std::string, std::set<std::pair<char, Price>>, std::less<>>;
   struct Collector;
 
+  struct Made {
+    std::array<std::byte, kMaxMessageBytes> bytes;
+    std::size_t size;
+  };
+
+  template <class Message>
+  void tell_first(const Message& message);
+  void begin_anew(Timestamp time);
   void clear_books(Timestamp time);
 
   Levels levels_;
-  std::vector<std::array<std::byte, kMaxMessageBytes>> clearing_;  // to be told first
-  std::size_t next_clearing_ = 0;
+  std::vector<Made> first_;  // to be told before what was captured
+  std::size_t next_first_ = 0;
   CapturedMessage captured_;
   bool has_captured_ = false;  // waits until all of them were told
   std::unique_ptr<CaptureReader> capture_;
   std::uint64_t midnight_ns_ = 0;  // since the Unix epoch; 0: not known yet
   std::uint64_t last_ns_ = 0;
+  itch::TradingDay day_;
 };
 
 }  // namespace tickpath::iex

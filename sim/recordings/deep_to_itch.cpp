@@ -53,10 +53,13 @@ struct DeepToItch::Handler {
     // Behind these ITCH has no more changes of books.
     if (m.event == SystemEvent::kEndOfSystemHours || m.event == SystemEvent::kEndOfMessages)
       to.end_events();
+    const bool another_day = to.day_.on_event(m.event) == itch::DayBreak::kDay;
+    if (another_day) to.instruments_.clear();  // they are listed anew, as in ITCH
     const bool opens = m.event == SystemEvent::kStartOfRegularMarketHours;
     to.emit(
         itch::SystemEvent{.header = to.header({}),
                           .event_code = opens ? itch::SystemEvent::kStartOfMarketHours : m.event});
+    to.waiting_.back().begins_day = another_day;
   }
   void operator()(const auto&) const { ++to.left_out_; }
 };
@@ -163,7 +166,7 @@ itch::ReadStatus DeepToItch::next(itch::RecordedMessage& message) {
   }
   current_ = waiting_.front();
   waiting_.pop_front();
-  message = {std::span(current_.bytes).first(current_.size), time_ns_};
+  message = {std::span(current_.bytes).first(current_.size), time_ns_, current_.begins_day};
   return itch::ReadStatus::kMessage;
 }
 

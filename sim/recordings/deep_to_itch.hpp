@@ -60,6 +60,7 @@ class DeepToItch final : public itch::RecordingReader {
   struct Encoded {
     std::array<std::byte, itch::kMaxMessageBytes> bytes;
     std::size_t size;
+    bool begins_day;
   };
   struct Handler;
 
@@ -79,6 +80,7 @@ class DeepToItch final : public itch::RecordingReader {
   std::deque<Encoded> waiting_;
   Encoded current_{};
   std::uint64_t time_ns_ = 0;
+  itch::TradingDay day_;
   std::uint64_t next_reference_ = 1, next_match_ = 1;
   std::uint64_t left_out_ = 0, unusable_ = 0, incomplete_ = 0;
 };

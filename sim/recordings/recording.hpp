@@ -28,9 +28,11 @@ using files::RecordingError;
 
 struct RecordedMessage {
   std::span<const std::byte> bytes;  // valid until the next call of next()
-  // Since the midnight before the first message; beyond a day if the recording has several. From
-  // the message, whose own time starts anew at each midnight; of a capture, from its packet.
+  // Since the midnight before the first message. Each further day of the recording, and each
+  // midnight within one, adds 24 hours (itch::TradingDay). From the message, whose own time starts
+  // anew; of a capture, from its packet.
   std::uint64_t timestamp_ns = 0;
+  bool begins_day = false;  // another trading day: a replay goes on with it without a night
 };
 
 enum class ReadStatus : std::uint8_t {

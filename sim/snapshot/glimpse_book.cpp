@@ -67,8 +67,10 @@ struct GlimpseBook::Handler {
   }
 
   void operator()(const itch::SystemEvent& m) const {
-    if (state.day_.begins_another(m)) state.begin_day();
-    keep(state.system_event_);
+    const itch::DayBreak day = state.day_.on_event(m.event_code);
+    if (day == itch::DayBreak::kDay) state.begin_day();
+    // A midnight does not change what the market is doing.
+    if (day != itch::DayBreak::kMidnight) keep(state.system_event_);
   }
   void operator()(const itch::StockDirectory& m) const { keep(named(m).directory); }
   void operator()(const itch::StockTradingAction& m) const { keep(named(m).trading_action); }

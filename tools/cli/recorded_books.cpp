@@ -38,7 +38,10 @@ class Books final : public mdh::BookHandler {
     BookHandler::operator()(m);
   }
   void operator()(const itch::SystemEvent& m) {
-    if (day_.begins_another(m)) books_.clear();
+    if (day_.on_event(m.event_code) == itch::DayBreak::kDay) {
+      books_.clear();
+      locates_.clear();
+    }
     information(m.header);
   }
 

@@ -110,9 +110,10 @@ class Rows {
   }
   void operator()(const itch::StockDirectory& m) { name_symbol(m); }
   void operator()(const itch::SystemEvent& m) {
-    if (!day_.begins_another(m)) return;
+    if (day_.on_event(m.event_code) != itch::DayBreak::kDay) return;
     books_.clear();
     std::ranges::fill(best_, Best{});
+    std::ranges::fill(symbols_, std::string());  // locates are a day's
   }
   void operator()(const auto&) {}
 

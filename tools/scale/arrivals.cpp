@@ -65,7 +65,8 @@ std::vector<std::uint64_t> times_of_recording(const std::string& path, std::uint
     const itch::ReadStatus status = reader->next(message);
     if (status == itch::ReadStatus::kDamaged && times.empty())
       throw Error(path + ": " + reader->damage());
-    if (status != itch::ReadStatus::kMessage) break;
+    // A night is no part of any load.
+    if (status != itch::ReadStatus::kMessage || message.begins_day) break;
     // Captures may have times that go back a little.
     times.push_back(times.empty() ? message.timestamp_ns
                                   : std::max(times.back(), message.timestamp_ns));

@@ -52,8 +52,8 @@ class RecordedArrivals final : public Arrivals {
   double base_ = 0;
 };
 
-// The times of at most `messages` of a recording in any format that sim replays. Throws Error where
-// it cannot be read or has too few.
+// The times of at most `messages` of the first day of a recording in any format that sim replays.
+// Throws Error where it cannot be read or has too few.
 std::vector<std::uint64_t> times_of_recording(const std::string& path, std::uint64_t messages);
 
 }  // namespace tickpath::scale

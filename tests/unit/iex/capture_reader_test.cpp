@@ -125,6 +125,40 @@ TEST_F(IexCapture, BooksBeginAnewWhereTheNumberingRestarts) {
                                   Pair(12, 7u)));
 }
 
+// Two days of a venue whose sender counts anew each morning.
+TEST_F(IexCapture, ADayThatRestartsBehindTheEndOfAnotherBeginsOnceWithItsDirectory) {
+  const auto text_of = [](const auto& message) {
+    std::string text(kMaxMessageBytes, '\0');
+    text.resize(encode(message, reinterpret_cast<std::byte*>(text.data())));
+    return text;
+  };
+  const auto level = [&](Timestamp time) {
+    return text_of(
+        BuyLevelUpdate{.flags = 1, .timestamp = time, .symbol = "IBM", .size = 7, .price = 12});
+  };
+  const std::string end =
+      text_of(SystemEvent{.event = SystemEvent::kEndOfMessages, .timestamp = 6});
+  const std::string start =
+      text_of(SystemEvent{.event = SystemEvent::kStartOfMessages, .timestamp = 7});
+  constexpr std::uint64_t kNightNs = 57'600'000'000'000;
+  for (const bool has_start : {true, false}) {
+    std::vector<std::string> second{start, level(8)};
+    if (!has_start) second.erase(second.begin());
+    write({segment_of(1, {level(5), end}), segment_of(1, second, 7, kDeep10, kNightNs)});
+    DeepRecording recording(path_);
+    std::string types;
+    itch::RecordedMessage message;
+    while (recording.next(message) == itch::ReadStatus::kMessage)
+      types += std::string(message.begins_day ? "|" : "") + static_cast<char>(message.bytes[0]);
+    EXPECT_EQ(types, has_start ? "8S8|SS8" : "8S8|S8");
+    DeepToItch converted(path_);
+    types.clear();
+    while (converted.next(message) == itch::ReadStatus::kMessage)
+      types += std::string(message.begins_day ? "|" : "") + static_cast<char>(message.bytes[0]);
+    EXPECT_EQ(types, has_start ? "RASD|SSRA" : "RASD|SRA");
+  }
+}
+
 TEST_F(IexCapture, ConvertedToItchShowsTheSameBook) {
   test_support::DeepMarket market(5, 3);
   for (int i = 0; i < 2'000; ++i) market.event();
