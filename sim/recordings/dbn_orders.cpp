@@ -55,9 +55,18 @@ std::string number_of(std::uint32_t instrument) {
 
 template <class Message>
 void DbnOrders::emit(const Message& message) {
+  if (days_told_ != last_ns_ / kNsPerDay) tell_midnights();
   Encoded& encoded = waiting_.emplace_back();
   encoded.size = encode(message, encoded.bytes.data());
   encoded.time_ns = last_ns_;
+}
+
+void DbnOrders::tell_midnights() {
+  while (days_told_ != last_ns_ / kNsPerDay) {
+    Encoded& encoded = waiting_.emplace_back();
+    encoded.size = encode(SystemEvent{.event_code = SystemEvent::kMidnight}, encoded.bytes.data());
+    encoded.time_ns = ++days_told_ * kNsPerDay;
+  }
 }
 
 bool DbnOrders::next(RecordedMessage& message) {

@@ -37,8 +37,9 @@
 // remarks_of() names the instruments.
 //
 // Times are those of the events, to the nanosecond since the midnight (UTC) before the first
-// record, for as many days as there are; a message's own start anew at each midnight. An order of a
-// snapshot came days ago perhaps: it is told at the time of the snapshot.
+// record, for as many days as there are; a message's own start anew at each midnight. A system
+// event (S 'D') marks each midnight, so that a file that was converted from them has the same
+// times. An order of a snapshot came days ago perhaps: it is told at the time of the snapshot.
 #pragma once
 
 #include <array>
@@ -134,6 +135,7 @@ class DbnOrders {
 
   template <class Message>
   void emit(const Message& message);
+  void tell_midnights();
   bool accept(const dbn::MboMessage& record);
   void apply(const dbn::MboMessage& record);
   void settle_fills(char action);
@@ -185,6 +187,7 @@ class DbnOrders {
   std::vector<Fill>* fills_ = nullptr;
   std::uint64_t midnight_ns_ = 0;  // before the first record; 0: none came
   std::uint64_t last_ns_ = 0;      // since then
+  std::uint64_t days_told_ = 0;    // that have begun since then
   std::uint64_t next_reference_ = 1, next_match_ = 1;
   std::uint16_t publisher_ = 0;
   DbnCounts counts_;
