@@ -21,11 +21,23 @@ book::Options room_for(std::uint64_t file_bytes) {
 }  // namespace
 
 BookAudit::BookAudit(std::uint64_t file_bytes)
-    : books_(room_for(file_bytes)), trading_(book::kLocatesMax, wire::TradingState::kUnknown) {}
+    : books_(room_for(file_bytes)),
+      number_of_(book::kLocatesMax),
+      trading_(book::kLocatesMax, wire::TradingState::kUnknown) {}
+
+void BookAudit::name(book::Locate locate, std::string_view symbol) {
+  auto known = numbers_.find(symbol);
+  if (known == numbers_.end()) {
+    if (names_.size() == book::kLocatesMax) return;
+    known = numbers_.emplace(symbol, static_cast<std::uint16_t>(names_.size())).first;
+    names_.emplace_back(symbol);
+  }
+  number_of_[locate] = known->second;
+}
 
 void BookAudit::ItchHandler::operator()(const itch::StockDirectory& m) noexcept {
   information(m.header);
-  audit_.names_[m.header.stock_locate] = m.stock.view();
+  audit_.name(m.header.stock_locate, m.stock.view());
 }
 
 void BookAudit::ItchHandler::operator()(const itch::StockTradingAction& m) noexcept {
@@ -35,13 +47,22 @@ void BookAudit::ItchHandler::operator()(const itch::StockTradingAction& m) noexc
 
 void BookAudit::ItchHandler::operator()(const itch::AddOrder& m) noexcept {
   BookHandler::operator()(m);
-  std::string& name = audit_.names_[m.header.stock_locate];
-  if (name.empty()) name = m.stock.view();
+  if (audit_.number_of_[m.header.stock_locate] == 0)
+    audit_.name(m.header.stock_locate, m.stock.view());
+}
+
+void BookAudit::ItchHandler::operator()(const itch::SystemEvent& m) noexcept {
+  information(m.header);
+  if (audit_.day_.on_event(m.event_code) != itch::DayBreak::kDay) return;
+  audit_.begin_anew();
+  std::ranges::fill(audit_.number_of_, std::uint16_t{0});
+  std::ranges::fill(audit_.trading_, wire::TradingState::kUnknown);
 }
 
 void BookAudit::itch(std::span<const std::byte> message, std::uint64_t time_ns) {
   if (itch::decode(message, itch_) == itch::DecodeStatus::kOk)
     look(itch_.event().locate, time_ns, true);
+  last_ns_ = time_ns;
 }
 
 // Books, and what says that a symbol's orders gather unmatched.
@@ -52,10 +73,12 @@ struct BookAudit::DeepHandler {
   template <class Message>
   void operator()(const Message& m) noexcept {
     audit.deep_(m);
+    if constexpr (std::is_same_v<Message, iex::SystemEvent>)
+      if (audit.day_.on_event(m.event) == itch::DayBreak::kDay) audit.begin_anew();
     if constexpr (requires { m.symbol; }) {
       locate = audit.deep_.locate(m.symbol);
       if (locate == iex::SymbolTable::kNone) return;
-      if (audit.names_[locate].empty()) audit.names_[locate] = m.symbol.view();
+      if (audit.number_of_[locate] == 0) audit.name(locate, m.symbol.view());
       if constexpr (std::is_same_v<Message, iex::TradingStatus>)
         audit.trading_[locate] = m.status == iex::TradingStatus::kOrderAcceptance
                                      ? wire::TradingState::kQuotationOnly
@@ -66,34 +89,37 @@ struct BookAudit::DeepHandler {
 
 void BookAudit::iex(std::span<const std::byte> message, std::uint64_t time_ns) {
   DeepHandler handler{*this};
-  if (iex::decode(message, handler) != iex::DecodeStatus::kOk) return;
-  if (handler.locate != iex::SymbolTable::kNone)
+  if (iex::decode(message, handler) == iex::DecodeStatus::kOk &&
+      handler.locate != iex::SymbolTable::kNone)
     look(handler.locate, time_ns, !deep_.in_transition(handler.locate));
+  last_ns_ = time_ns;
 }
 
-void BookAudit::restart(std::uint64_t time_ns) {
+// What was crossed was so until the last message before.
+void BookAudit::begin_anew() noexcept {
   books_.clear();
   deep_.begin_session();
-  for (std::size_t locate = 0; locate < crossed_.size(); ++locate)
-    look(static_cast<book::Locate>(locate), time_ns, true);
+  for (std::size_t locate = 0; locate < number_of_.size(); ++locate)
+    look(static_cast<book::Locate>(locate), last_ns_, true);
 }
 
 void BookAudit::look(book::Locate locate, std::uint64_t time_ns, bool matching) noexcept {
   const bool crossed = matching && !wire::gathers(trading_[locate]) &&
                        book::is_crossed(books_.best(locate, Side::kBuy).price,
                                         books_.best(locate, Side::kSell).price);
-  const bool was_crossed = crossed_[locate].crossed.get() != 0;
-  if (crossed && !was_crossed) crossed_.begin(locate, time_ns);
-  if (!crossed && was_crossed) crossed_.end(locate, time_ns);
+  const std::uint16_t symbol = number_of_[locate];
+  const bool was_crossed = crossed_[symbol].crossed.get() != 0;
+  if (crossed && !was_crossed) crossed_.begin(symbol, time_ns);
+  if (!crossed && was_crossed) crossed_.end(symbol, time_ns);
 }
 
 std::vector<CrossedSymbol> BookAudit::symbols() const {
   std::vector<CrossedSymbol> symbols;
-  for (std::size_t locate = 0; locate < crossed_.size(); ++locate) {
-    const book::CrossedBook& book = crossed_[locate];
+  for (std::size_t at = 0; at < names_.size(); ++at) {
+    const book::CrossedBook& book = crossed_[at];
     if (book.times.get() > 0)
       symbols.push_back(
-          {names_[locate], book.times.get(), book.total_ns.get(), book.crossed.get() != 0});
+          {names_[at], book.times.get(), book.total_ns.get(), book.crossed.get() != 0});
   }
   std::ranges::stable_sort(symbols, std::ranges::greater{}, &CrossedSymbol::times);
   return symbols;

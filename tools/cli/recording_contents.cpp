@@ -67,12 +67,13 @@ class Tally {
   Tally(const Tally&) = delete;
   Tally& operator=(const Tally&) = delete;
 
-  // time_ns: since midnight.
+  // time_ns: since the first midnight.
   void add(std::span<const std::byte> bytes, std::uint64_t time_ns) {
     RecordingContents& c = contents_;
     if (c.messages++ == 0) c.first_ns = c.last_ns = time_ns;
     if (time_ns < c.last_ns) ++c.time_reversals;
     c.last_ns = std::max(c.last_ns, time_ns);
+    c.days = c.last_ns / kNsPerDay + 1;
     c.bytes += bytes.size();
     ++c.by_type[static_cast<std::uint8_t>(bytes[0])];
     millisecond_.add(time_ns);
@@ -108,9 +109,9 @@ std::string crossed_text(const RecordingContents& contents) {
   return text;
 }
 
-// With the day, where the recording tells it.
+// The date is part of it where the recording has one.
 std::string time_text(const RecordingContents& contents, std::uint64_t ns) {
-  if (contents.midnight_ns == 0) return time_of_day_text(ns);
+  if (contents.midnight_ns == 0) return recorded_time_text(ns);
   const std::uint64_t since_epoch_ns = contents.midnight_ns + ns;
   const auto seconds = static_cast<std::time_t>(since_epoch_ns / kNsPerSecond);
   std::tm day{};
@@ -174,12 +175,16 @@ RecordingContents read_contents(iex::CaptureReader& capture, const std::string& 
     Tally tally(contents);
     iex::CapturedMessage message;
     while (capture.next(message)) {
-      if (message.restart) books.restart(message.send_time_ns % kNsPerDay);
+      if (message.restart) books.begin_anew();
       if (message.bytes.empty()) continue;
       // Of the segment: events of several matching engines are in no order of their own times.
-      tally.add(message.bytes, message.send_time_ns % kNsPerDay);
+      std::uint64_t& midnight_ns = contents.midnight_ns;
+      if (midnight_ns == 0) midnight_ns = message.send_time_ns / kNsPerDay * kNsPerDay;
+      const std::uint64_t time_ns =
+          message.send_time_ns - std::min(message.send_time_ns, midnight_ns);
+      tally.add(message.bytes, time_ns);
       if (iex::decode(message.bytes, collector) != iex::DecodeStatus::kOk) ++contents.undecodable;
-      books.iex(message.bytes, message.send_time_ns % kNsPerDay);
+      books.iex(message.bytes, time_ns);
       progress.update(capture.file_bytes_read(), capture.file_bytes_total());
     }
   }
@@ -238,6 +243,7 @@ std::string contents_json(const RecordingContents& contents, const std::string& 
                                       {"message_bytes", contents.bytes},
                                       {"first_ns", contents.first_ns},
                                       {"last_ns", contents.last_ns},
+                                      {"days", contents.days},
                                       {"busiest_second", contents.busiest_second},
                                       {"busiest_millisecond", contents.busiest_millisecond},
                                       {"symbols", contents.symbols},

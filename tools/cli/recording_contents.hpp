@@ -22,8 +22,9 @@ struct RecordingContents {
   std::uint64_t bytes = 0;           // of the messages, without framing
   std::uint64_t undecodable = 0;     // of no type or length that the format has
   std::uint64_t time_reversals = 0;  // messages earlier than the one before
-  std::uint64_t first_ns = 0;        // since midnight
+  std::uint64_t first_ns = 0;        // since the first midnight
   std::uint64_t last_ns = 0;
+  std::uint64_t days = 1;         // that it reaches over
   std::uint64_t midnight_ns = 0;  // that these count from, since the Unix epoch; 0: unknown
   std::vector<std::pair<std::string, std::string>> names;  // listed symbol, what it stands for
   std::uint64_t busiest_millisecond = 0;  // messages in it, by the recording's time

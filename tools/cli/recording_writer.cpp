@@ -8,6 +8,7 @@
 
 #include "common/base/format.hpp"
 #include "common/itch/codec.hpp"
+#include "common/itch/trading_day.hpp"
 #include "sim/recordings/binary_file.hpp"
 #include "tools/cli/progress_bar.hpp"
 
@@ -54,12 +55,18 @@ std::string types_text(const std::array<std::uint64_t, 256>& by_type, std::uint6
   return text;
 }
 
+std::string recorded_time_text(std::uint64_t ns) {
+  constexpr std::uint64_t kDayNs = itch::TradingDay::kDayNs;
+  const std::string time = time_of_day_text(ns % kDayNs);
+  return ns < kDayNs ? time : time + " of day " + std::to_string(ns / kDayNs + 1);
+}
+
 void print_summary(const RecordingSummary& summary, const std::filesystem::path& output) {
   std::error_code error;
   const std::uint64_t on_disk = std::filesystem::file_size(output, error);
   std::printf("%s: %s messages, %s to %s, %s bytes", output.c_str(),
-              grouped(summary.messages).c_str(), time_of_day_text(summary.first_ns).c_str(),
-              time_of_day_text(summary.last_ns).c_str(), grouped(summary.bytes).c_str());
+              grouped(summary.messages).c_str(), recorded_time_text(summary.first_ns).c_str(),
+              recorded_time_text(summary.last_ns).c_str(), grouped(summary.bytes).c_str());
   if (!error && on_disk != summary.bytes) std::printf(", %s on disk", grouped(on_disk).c_str());
   std::printf("\n");
   std::fputs(types_text(summary.by_type, summary.messages, itch::name_of).c_str(), stdout);
