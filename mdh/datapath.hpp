@@ -57,6 +57,9 @@ class FabricSink final : public UpdateSink {
   void begin_day() noexcept override {
     if (prices_) prices_->begin_day();
   }
+  void note_bridge() noexcept override {
+    if (prices_) prices_->begin_session();
+  }
   void begin_numbering(std::uint64_t numbering, std::uint64_t sequence) noexcept override;
   void set_state(wire::FeedState state) noexcept override {
     publisher_.set_program_word(wire::feed_word(numbering_, state));

@@ -238,10 +238,20 @@ void Feed::drop_books() noexcept {
   shard_.begin_session();
 }
 
+// Prices have times of day; books have none.
+void Feed::on_day_break(itch::DayBreak what) noexcept {
+  if (what == itch::DayBreak::kDay) begin_day();
+  if (what != itch::DayBreak::kMidnight) return;
+  sink_.begin_day();
+  instruments_.forget_times();
+}
+
 // Orders live as long as their day (TotalView-ITCH 5.0, 1.1: it ends with the end of messages),
 // locates, too: a recording of several days has them in one session. The feed is as good as before.
 void Feed::begin_day() noexcept {
   sink_.begin_day();
+  day_ = {};
+  instruments_.forget_times();
   drop_books();
   catching_up_ = false;  // its counts were of the old locates; all is good at its end
   counters_.further_days.add();

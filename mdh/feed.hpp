@@ -185,6 +185,7 @@ class Feed {
   };
 
   class DeepHandler;
+  struct SnapshotDay;
 
   std::span<const std::byte> blocks(std::size_t first, std::size_t end) const noexcept;
   void deliver(const Packet& packet, std::size_t skip) noexcept;
@@ -197,7 +198,10 @@ class Feed {
   void begin_session(std::uint64_t sequence) noexcept;
   void begin_anew(std::uint64_t sequence) noexcept;
   void drop_books() noexcept;
+  void on_day_break(itch::DayBreak what) noexcept;
   void begin_day() noexcept;
+  bool is_of_another_day(const Snapshot& snapshot) const noexcept;
+  bool names_otherwise(book::Locate locate, const itch::Stock& symbol) const noexcept;
   void forget_orders() noexcept;
   void restore_message(std::span<const std::byte> message) noexcept;
   void note_caught_up(std::span<const std::byte> message) noexcept;

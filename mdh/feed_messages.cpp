@@ -80,6 +80,7 @@ void Feed::MessageHandler::operator()(const itch::StockDirectory& m) noexcept {
   information(m.header);
   const std::uint32_t id = feed_.id_of(m.header.stock_locate, m.stock);
   if (id == wire::kNoInstrument) return;
+  feed_.instruments_[id].in_directory = true;
   wire::DirectoryEntry& row = feed_.instruments_.entry(id);
   row.round_lot_shares = m.round_lot_size;
   row.market_category = m.market_category;
@@ -106,7 +107,7 @@ void Feed::MessageHandler::operator()(const itch::OperationalHalt& m) noexcept {
 }
 
 void Feed::MessageHandler::operator()(const itch::SystemEvent& m) noexcept {
-  if (feed_.day_.on_event(m.event_code) == itch::DayBreak::kDay) feed_.begin_day();
+  feed_.on_day_break(feed_.day_.on_event(m.event_code));
   information(m.header);
 }
 

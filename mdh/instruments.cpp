@@ -42,6 +42,11 @@ std::uint32_t Instruments::list(book::Locate locate, const itch::Stock& symbol) 
   return id;
 }
 
+std::uint32_t Instruments::find(const itch::Stock& symbol) const noexcept {
+  const std::uint32_t id = by_symbol_.find(key_of(symbol));
+  return id == IdMap::kNone ? wire::kNoInstrument : id;
+}
+
 bool Instruments::remember(const itch::Stock& symbol, bool listed) noexcept {
   if (by_symbol_.find(key_of(symbol)) != IdMap::kNone || size_ == capacity()) return false;
   const std::uint32_t id = size_++;
@@ -72,6 +77,10 @@ void Instruments::name(std::uint32_t id, const itch::Stock& symbol) noexcept {
   std::memset(row.symbol, ' ', sizeof(row.symbol));
   std::memcpy(row.symbol, symbol.characters.data(), symbol.characters.size());
   row.instrument_id = id;
+}
+
+void Instruments::forget_times() noexcept {
+  for (std::uint32_t id = 0; id < size_; ++id) states_[id].exchange_time_ns = 0;
 }
 
 void Instruments::end_session() noexcept {

@@ -28,6 +28,7 @@ struct alignas(64) Instrument {
   book::Locate locate = 0;
   wire::TradingState trading = wire::TradingState::kUnknown;
   bool operational_halt = false;  // halted on this market alone (ITCH 1.2.8)
+  bool in_directory = false;      // the day's has it: ITCH 1.2.1
   bool listed = false;            // has a locate in the current session
   bool incomplete = false;        // an order found no room: its book cannot be trusted
   bool in_transition = false;     // DEEP: more updates of the same event follow, see DESIGN.md
@@ -60,6 +61,12 @@ class Instruments {
   // kNoInstrument for a locate that nothing has named yet.
   std::uint32_t id_of(book::Locate locate) const noexcept { return by_locate_[locate]; }
 
+  bool is(std::uint32_t id, const itch::Stock& symbol) const noexcept {
+    return keys_[id] == key_of(symbol);
+  }
+  // kNoInstrument: the symbol has no id.
+  std::uint32_t find(const itch::Stock& symbol) const noexcept;
+
   // A symbol of former days, before the first session: it has the next id. With a row, whether the
   // feed names it again or not; or its id waits without one (`listed` false) for it to be named, or
   // for a new symbol that finds no other id. False: no room, or it is known.
@@ -74,6 +81,8 @@ class Instruments {
   wire::DirectoryEntry& entry(std::uint32_t id) noexcept { return entries_[id]; }
   const wire::DirectoryEntry& entry(std::uint32_t id) const noexcept { return entries_[id]; }
 
+  // Times of day start anew.
+  void forget_times() noexcept;
   // Every locate and state of the session is void; ids, symbols and rows stay.
   void end_session() noexcept;
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/base/memory.hpp"
+#include "common/itch/trading_day.hpp"
 #include "common/prices/price_store.hpp"
 #include "common/wire/directory.hpp"
 
@@ -23,13 +24,17 @@ class PriceFeed {
 
   // After it was published.
   void on_update(const wire::BookUpdate& update) noexcept {
+    if (is_of_message(update)) note_time(update.exchange_time_ns);
+    // What no message stands for may have a time of before midnight.
+    const std::uint64_t time_ns = std::min(update.exchange_time_ns, latest_ns_);
     if (!may_change_prices(update)) {
-      clock_ns_ = std::max(clock_ns_, update.exchange_time_ns);
+      clock_ns_ = std::max(clock_ns_, time_ns);
       return;
     }
     if (waiting_.size() == kWaitingMax) [[unlikely]]
       store_waiting();
     waiting_.push_back(update);
+    waiting_.back().exchange_time_ns = time_ns;
   }
   // A row of the directory. Symbols of former days that the feed has not named have none here.
   void on_row(const wire::DirectoryEntry& row) noexcept {
@@ -44,6 +49,8 @@ class PriceFeed {
     flush();
     store_.begin_day();
     clock_ns_ = 0;
+    times_ = {};
+    latest_ns_ = kUnknown;
   }
   void set_state(wire::FeedState state) noexcept { store_.set_state(state); }
   // The burst is done.
@@ -55,6 +62,28 @@ class PriceFeed {
  private:
   // 56 KiB: in the second-level cache still, when its turn comes.
   static constexpr std::size_t kWaitingMax = 1'024;
+  static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
+
+  // What no message stands for has its instrument's last time, or none.
+  static bool is_of_message(const wire::BookUpdate& update) noexcept {
+    switch (update.kind) {
+      case wire::UpdateKind::kBookCleared:
+      case wire::UpdateKind::kFeedState:
+      case wire::UpdateKind::kDirectory:
+      case wire::UpdateKind::kNumbering:
+        return false;
+      default:
+        return update.exchange_time_ns != 0;
+    }
+  }
+  // A time may show that a midnight has passed, though no message tells of it.
+  void note_time(std::uint64_t time_ns) noexcept {
+    if (times_.on_time(time_ns) != itch::DayBreak::kNone) [[unlikely]] {
+      begin_day();
+      (void)times_.on_time(time_ns);
+    }
+    latest_ns_ = time_ns;
+  }
 
   static bool may_change_prices(const wire::BookUpdate& update) noexcept {
     switch (update.kind) {
@@ -74,7 +103,9 @@ class PriceFeed {
 
   prices::PriceStore& store_;
   std::vector<wire::BookUpdate> waiting_;
-  std::uint64_t clock_ns_ = 0;  // of messages that the store was not shown
+  std::uint64_t clock_ns_ = 0;          // of messages that the store was not shown
+  itch::TradingDay times_;              // of the day at hand
+  std::uint64_t latest_ns_ = kUnknown;  // of its last message
 };
 
 }  // namespace tickpath::mdh

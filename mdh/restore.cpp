@@ -30,7 +30,54 @@ void Feed::begin_anew(std::uint64_t sequence) noexcept {
   if (known) publish_state();
 }
 
-// Every order, and what else a snapshot tells. Locates are the session's and stay.
+// Compares the day of a snapshot with the one at hand.
+struct Feed::SnapshotDay {
+  const Feed& feed;
+  bool another = false;
+  std::uint32_t directories = 0;
+
+  void operator()(const itch::SystemEvent& m) noexcept {
+    itch::TradingDay day = feed.day_;
+    another |= day.on_event(m.event_code) == itch::DayBreak::kDay;
+  }
+  void operator()(const itch::StockDirectory& m) noexcept {
+    another |= feed.names_otherwise(m.header.stock_locate, m.stock);
+    const std::uint32_t id = feed.instruments_.id_of(m.header.stock_locate);
+    directories += id != wire::kNoInstrument && feed.instruments_[id].in_directory;
+  }
+  void operator()(const auto& m) noexcept {
+    if constexpr (requires { m.stock; })
+      another |= feed.names_otherwise(m.header.stock_locate, m.stock);
+  }
+};
+
+// The messages that a snapshot stands for may hold a day's end and the next one's start. Then it
+// goes on behind an end that we have heard, or gives a locate to another symbol than we do, or
+// lacks a symbol of our directory, which none leaves within a day. Otherwise the locates that we
+// know hold.
+bool Feed::is_of_another_day(const Snapshot& snapshot) const noexcept {
+  SnapshotDay day{*this};
+  snapshot.for_each([&day](std::span<const std::byte> message) noexcept {
+    if (!day.another) (void)itch::decode(message, day);
+  });
+  std::uint32_t directories = 0;
+  for (std::uint32_t id = 0; id < instruments_.size(); ++id)
+    directories += instruments_[id].in_directory;
+  return day.another || day.directories < directories;
+}
+
+bool Feed::names_otherwise(book::Locate locate, const itch::Stock& symbol) const noexcept {
+  const std::uint32_t here = instruments_.id_of(locate);
+  if (here != wire::kNoInstrument && instruments_.is(here, symbol)) [[likely]]
+    return false;
+  if (!itch::is_symbol(symbol)) return false;
+  if (here != wire::kNoInstrument) return true;
+  if (!shard_.takes(symbol)) return false;
+  const std::uint32_t id = instruments_.find(symbol);
+  return shard_.is_other(locate) || (id != wire::kNoInstrument && instruments_[id].listed);
+}
+
+// Forgets every order, and what else a snapshot contains. Locates are the day's and stay.
 void Feed::forget_orders() noexcept {
   books_.clear();
   for (std::uint32_t id = 0; id < instruments_.size(); ++id) {
@@ -54,6 +101,10 @@ void Feed::restore(const Snapshot& snapshot, TscTicks now) noexcept {
   last_packet_ = now;
   gapped_ = false;
   catching_up_ = false;
+  if (is_of_another_day(snapshot))
+    begin_day();
+  else
+    sink_.note_bridge();
   forget_orders();
   snapshot.for_each(
       [this](std::span<const std::byte> message) noexcept { restore_message(message); });

@@ -20,8 +20,11 @@ class UpdateSink {
   // The feed's messages are numbered anew from `sequence` on: another session, or this one from the
   // start; see wire::BookUpdate::numbering(). Before what it does to the books.
   virtual void begin_numbering(std::uint64_t /*numbering*/, std::uint64_t /*sequence*/) noexcept {}
-  // A day has ended and another begins within the session. Before what it does to the books.
+  // Within the session times of day start anew: another day begins, or a midnight has passed.
+  // Before what it does to the books.
   virtual void begin_day() noexcept {}
+  // Messages were bridged: times may have started anew among them.
+  virtual void note_bridge() noexcept {}
   // Of the whole feed. Before the update that tells of it.
   virtual void set_state(wire::FeedState /*state*/) noexcept {}
 

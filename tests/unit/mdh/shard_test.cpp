@@ -85,6 +85,19 @@ TEST_F(ShardOfTwo, LocatesAreVoidWithTheDayAndTheSession) {
   EXPECT_EQ(feed.instruments().size(), 1u) << "an id is a symbol's";
 }
 
+TEST_F(ShardOfTwo, ASnapshotOfAnotherDayVoidsTheLocatesOfOthers) {
+  send({event('O'), directory(7, kOwn), directory(8, kOther)});
+  sim::GlimpseBook venue(kRoom);
+  for (const Bytes& message :
+       {event('O'), directory(8, kOwn), directory(7, kOther), add(8, kOwn, 1, 'B', 5, 100)})
+    venue.apply(message);
+  Snapshot snapshot;
+  fill(snapshot, venue, itch::mold::Session("S"));
+  feed.restore(snapshot, tsc_now());
+  EXPECT_EQ(feed.counters().further_days.get(), 1u);
+  EXPECT_EQ(image().bids[0].shares, 5u);
+}
+
 TEST_F(ShardOfTwo, SystemEventsAreOfAllShards) {
   // Some recordings give every message the locate of none.
   send({directory(0, kOther), event('C')});

@@ -109,6 +109,61 @@ TEST_F(SnapshotTest, WhatRetransmissionDoesNotBringIsBridged) {
   EXPECT_EQ(feed.books().orders_resting(), 7u);
 }
 
+// The rest of a day and the start of the next are lost. Its locates are others.
+class SnapshotOfAnotherDay : public SnapshotTest {
+ protected:
+  static Bytes event(char code) {
+    return encoded(itch::SystemEvent{.header = header(0), .event_code = code});
+  }
+  // heard: the first of them. The last is heard, too, behind the gap.
+  void bridge(const std::vector<Bytes>& messages, std::size_t heard) {
+    sim::GlimpseBook venue(kRoom);
+    for (const Bytes& each : messages) venue.apply(each);
+    give(packet("S", 1, {messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(heard)}));
+    sink.updates.clear();
+    give(packet("S", messages.size(), {messages.back()}));
+    wait_for_gap();
+    ASSERT_EQ(snapshots.requests, 1);
+    fill(snapshots.made, venue, itch::mold::Session("S"));
+    snapshots.status = SnapshotPort::Status::kReady;
+    wait(1);
+    ASSERT_EQ(feed.state(), wire::FeedState::kGood);
+  }
+};
+
+TEST_F(SnapshotOfAnotherDay, GivesEachSymbolItsOwnBook) {
+  bridge({event('O'), directory(1, "AAPL"), add(1, "AAPL", 1, 'B', 100, 1'000), event('C'),
+          event('O'), directory(1, "MSFT"), add(1, "MSFT", 2, 'B', 95, 5'000), directory(2, "SPY")},
+         3);
+  EXPECT_EQ(sink.updates.at(1).kind, wire::UpdateKind::kBookCleared);
+  EXPECT_EQ(sink.updates.at(1).instrument_id, 0u);
+  EXPECT_EQ(sink.updates.at(1).best_bid, 0u) << "who has AAPL's book is told that it is gone";
+  EXPECT_EQ(image(0).bids[0].price, 0u);
+  EXPECT_FALSE(feed.instruments()[0].listed) << "AAPL is not there today";
+  EXPECT_EQ(image(1).bids[0].price, 5'000u);
+  EXPECT_EQ(id_of(1), 1u);
+  EXPECT_EQ(feed.counters().further_days.get(), 1u);
+}
+
+TEST_F(SnapshotOfAnotherDay, IsKnownByTheEndThatWasHeard) {
+  bridge({event('O'), directory(1, "AAPL"), directory(2, "SPY"), add(2, "SPY", 1, 'B', 9, 9'000),
+          event('E'), event('C'), event('O'), directory(1, "AAPL"), event('Q'),
+          add(1, "AAPL", 2, 'B', 100, 1'000)},
+         5);
+  EXPECT_EQ(feed.counters().further_days.get(), 1u);
+  EXPECT_EQ(image(0).bids[0].price, 1'000u);
+  EXPECT_FALSE(feed.instruments()[1].listed);
+}
+
+TEST_F(SnapshotOfAnotherDay, KeepsTheLocatesOfADayThatGoesOn) {
+  bridge({event('O'), add(1, "AAPL", 1, 'B', 100, 1'000), add(2, "MSFT", 2, 'S', 100, 9'000),
+          remove(1, 1), add(3, "SPY", 3, 'B', 1, 10), add(3, "SPY", 4, 'B', 1, 10)},
+         3);
+  EXPECT_EQ(feed.counters().further_days.get(), 0u);
+  EXPECT_EQ(id_of(1), 0u) << "the snapshot has nothing of AAPL, which is there all the same";
+  EXPECT_EQ(image(1).asks[0].price, 9'000u);
+}
+
 TEST_F(SnapshotTest, ALongGapIsNotAskedForMessageByMessage) {
   prepare(&port, ArbiterOptions{.snapshot_gap_messages = 50});
   give(one(100));  // joined late
