@@ -119,9 +119,15 @@ void Feed::DeepHandler::operator()(const iex::OperationalHaltStatus& m) noexcept
   event_.kind = wire::UpdateKind::kTradingState;
 }
 
-// IEX-TP has no end of session of its own.
+// IEX-TP has no end of session of its own. Another day in it begins behind that end.
 void Feed::DeepHandler::operator()(const iex::SystemEvent& m) noexcept {
   event_.exchange_time_ns = time_of_day(m.timestamp);
+  if (feed_.day_.on_event(m.event) == itch::DayBreak::kDay) {
+    books_.begin_session();
+    feed_.begin_day();
+    feed_.ended_ = false;
+    feed_.update_state();
+  }
   if (m.event == iex::SystemEvent::kEndOfMessages) feed_.on_end_of_session();
 }
 

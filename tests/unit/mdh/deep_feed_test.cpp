@@ -80,6 +80,26 @@ TEST_F(DeepFeed, ShowsTheBookAfterEachWholeEventAndNoOther) {
   EXPECT_EQ(feed.state(), FeedState::kEnded);
 }
 
+// Two sessions of a capture, as sim plays them.
+TEST_F(DeepFeed, AnotherDayInTheSessionIsGoodAgain) {
+  const auto event = [](char code) {
+    return deep(iex::SystemEvent{.event = code, .timestamp = 5});
+  };
+  say({event('O'), bid(100'000, 300), event('E'), event('C')});
+  EXPECT_EQ(feed.state(), FeedState::kEnded);
+  EXPECT_EQ(image().feed_state(), FeedState::kEnded);
+  say({event('O')});
+  EXPECT_EQ(feed.state(), FeedState::kGood);
+  EXPECT_EQ(image().bids[0].price, 0u);
+  EXPECT_EQ(feed.counters().further_days.get(), 1u);
+  say({bid(200'000, 10), ask(200'100, 10)});
+  EXPECT_EQ(last().feed_state(), FeedState::kGood);
+  EXPECT_EQ(last().best_bid, 200'000u);
+  EXPECT_EQ(feed.counters().sessions.get(), 1u);
+  say({event('C')});
+  EXPECT_EQ(feed.state(), FeedState::kEnded);
+}
+
 TEST_F(DeepFeed, TellsWhatHappenedAtTheLevel) {
   say({bid(100'000, 300), bid(100'000, 500), bid(100'000, 120), bid(100'000, 120),
        bid(100'000, 0)});
