@@ -2,13 +2,12 @@
 
 #include <array>
 
-#include "common/itch/trading_day.hpp"
-
 namespace tickpath::sim {
 
 struct Market::Handler {
   Matcher& matcher;
   Symbols& symbols;
+  itch::TradingDay& day;
   MarketCounters& counters;
   PublishedFeed* published;
 
@@ -20,11 +19,19 @@ struct Market::Handler {
     if (published != nullptr) published->finish();
     matcher.cross_all(kind);
   }
+  // The instrument that the message names. The first message of a day that does so lists it.
+  template <class Message>
+  Locate named(const Message& m) noexcept {
+    const bool first = symbols.learn(m.header.stock_locate, m.stock);
+    const Locate instrument = symbols.instrument_of(m.header.stock_locate);
+    if (first) [[unlikely]]
+      matcher.list(instrument);
+    return instrument;
+  }
   template <class Add>
   void add(const Add& m) noexcept {
-    symbols.learn(m.header.stock_locate, m.stock);
-    matcher.on_add(m.header.stock_locate, m.order_reference_number,
-                   itch::side_of(m.buy_sell_indicator), m.shares, m.price);
+    matcher.on_add(named(m), m.order_reference_number, itch::side_of(m.buy_sell_indicator),
+                   m.shares, m.price);
   }
   void operator()(const itch::AddOrder& m) noexcept { add(m); }
   void operator()(const itch::AddOrderMpid& m) noexcept { add(m); }
@@ -46,28 +53,30 @@ struct Market::Handler {
                        m.price);
   }
   void operator()(const itch::NonCrossTrade& m) noexcept {
-    symbols.learn(m.header.stock_locate, m.stock);
-    matcher.on_hidden_trade(m.header.stock_locate, m.shares, m.price);
+    matcher.on_hidden_trade(named(m), m.shares, m.price);
   }
   void operator()(const itch::NetOrderImbalanceIndicator& m) noexcept {
     const bool one_sided = m.imbalance_direction == 'B' || m.imbalance_direction == 'S';
-    matcher.on_imbalance(m.header.stock_locate, kind_of(m.cross_type),
-                         itch::side_of(m.imbalance_direction), one_sided ? m.imbalance_shares : 0);
+    matcher.on_imbalance(named(m), kind_of(m.cross_type), itch::side_of(m.imbalance_direction),
+                         one_sided ? m.imbalance_shares : 0);
   }
   void operator()(const itch::CrossTrade& m) noexcept {
-    matcher.on_cross(m.header.stock_locate, kind_of(m.cross_type), m.cross_price);
+    matcher.on_cross(named(m), kind_of(m.cross_type), m.cross_price);
   }
   void operator()(const itch::BrokenTrade&) noexcept { counters.broken_trades.add(); }
   void operator()(const itch::StockDirectory& m) noexcept {
-    symbols.learn(m.header.stock_locate, m.stock);
+    // Subscribers hear of the symbol before they hear of our orders in it.
+    if (published != nullptr) published->finish();
+    (void)named(m);
   }
   void operator()(const itch::StockTradingAction& m) noexcept {
-    symbols.learn(m.header.stock_locate, m.stock);
-    matcher.on_trading_state(m.header.stock_locate, wire::trading_state(m.trading_state));
+    matcher.on_trading_state(named(m), wire::trading_state(m.trading_state));
   }
   void operator()(const itch::SystemEvent& m) noexcept {
-    // After a close: the next day of a recording of several.
-    if (m.event_code == itch::SystemEvent::kStartOfMessages) matcher.begin_day();
+    if (day.on_event(m.event_code) == itch::DayBreak::kDay) {
+      symbols.begin_day();
+      matcher.begin_day();
+    }
     if (m.event_code == itch::SystemEvent::kStartOfMarketHours) cross_all(CrossKind::kOpening);
     if (m.event_code == itch::SystemEvent::kEndOfMarketHours) cross_all(CrossKind::kClosing);
     // Day orders live as long as the system: a recording may well be of the hours around the
@@ -94,7 +103,7 @@ void Market::apply(std::span<const std::byte> message) noexcept {
 }
 
 void Market::happen(std::span<const std::byte> message) noexcept {
-  if (itch::decode(message, Handler{matcher_, symbols_, counters_, published_.get()}) !=
+  if (itch::decode(message, Handler{matcher_, symbols_, day_, counters_, published_.get()}) !=
       itch::DecodeStatus::kOk) [[unlikely]]
     counters_.undecodable.add();
 }
@@ -116,7 +125,9 @@ void Market::tell_imbalances() noexcept {
 }
 
 void Market::set_trading_state(const itch::Stock& symbol, char state) noexcept {
-  const std::uint32_t locate = symbols_.find(symbol.view());
+  const std::uint32_t instrument = symbols_.find(symbol.view());
+  const std::uint32_t locate =
+      instrument == wire::kNoInstrument ? wire::kNoInstrument : symbols_.locate_of(instrument);
   if (locate == wire::kNoInstrument) {
     counters_.unknown_by_hand.add();
     return;

@@ -9,6 +9,7 @@
 #include "common/base/counter.hpp"
 #include "common/book/lookahead.hpp"
 #include "common/itch/codec.hpp"
+#include "common/itch/trading_day.hpp"
 #include "sim/market/published_feed.hpp"
 #include "sim/market/symbols.hpp"
 #include "sim/matching/matcher.hpp"
@@ -57,6 +58,7 @@ class Market {
   Matcher& matcher_;
   book::Lookahead<book::BookSet> lookahead_;
   Symbols symbols_;
+  itch::TradingDay day_;
   std::unique_ptr<PublishedFeed> published_;
   std::uint64_t imbalance_interval_ns_ = 0;
   std::uint64_t imbalances_due_ns_ = 0;

@@ -179,8 +179,8 @@ void PublishedFeed::send_in_place(Message message) noexcept {
 // ---------------------------------------------------------------------- messages of our own
 
 template <class Message>
-void PublishedFeed::send(Message message, std::uint32_t locate) noexcept {
-  message.header = {static_cast<std::uint16_t>(locate), 0, time_ns_};
+void PublishedFeed::send(Message message, std::uint32_t instrument) noexcept {
+  message.header = {static_cast<std::uint16_t>(symbols_.locate_of(instrument)), 0, time_ns_};
   std::array<std::byte, itch::kMaxMessageBytes> buffer;
   counters_.own.add();
   outlet_.publish(std::span(buffer).first(itch::encode(message, buffer.data())));

@@ -59,7 +59,7 @@ class PublishedFeed final : public FeedSink {
 
  private:
   template <class Message>
-  void send(Message message, std::uint32_t locate) noexcept;
+  void send(Message message, std::uint32_t instrument) noexcept;
   void send_bent(const RecordedChange& change) noexcept;
   void send_replacement(const RecordedChange& change) noexcept;
   void send_joined_cross(std::uint64_t added) noexcept;
@@ -68,7 +68,9 @@ class PublishedFeed final : public FeedSink {
   void send_in_place(Message message) noexcept;
   itch::AddOrder added(std::uint64_t reference, std::uint32_t locate, Side side,
                        std::uint32_t shares, std::uint32_t price) const noexcept;
-  const itch::Stock& stock(std::uint32_t locate) const noexcept { return symbols_.stock(locate); }
+  const itch::Stock& stock(std::uint32_t instrument) const noexcept {
+    return symbols_.stock(instrument);
+  }
 
   const Symbols& symbols_;
   FeedOutlet& outlet_;

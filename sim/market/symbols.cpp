@@ -1,14 +1,21 @@
 #include "sim/market/symbols.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <numeric>
 
 namespace tickpath::sim {
 
 Symbols::Symbols()
     : keys_(std::make_unique<std::uint64_t[]>(book::kLocatesMax)),
+      instruments_(std::make_unique<book::Locate[]>(book::kLocatesMax)),
+      locates_(std::make_unique<std::uint32_t[]>(book::kLocatesMax)),
       names_(std::make_unique<itch::Stock[]>(book::kLocatesMax)),
-      slots_(std::make_unique<Slot[]>(kSlots)) {}
+      slots_(std::make_unique<Slot[]>(kSlots)) {
+  std::iota(instruments_.get(), instruments_.get() + book::kLocatesMax, book::Locate{0});
+  std::fill_n(locates_.get(), book::kLocatesMax, wire::kNoInstrument);
+}
 
 std::uint64_t Symbols::key_of(const itch::Stock& symbol) noexcept {
   return std::bit_cast<std::uint64_t>(symbol.characters);
@@ -22,26 +29,48 @@ Symbols::Slot& Symbols::slot_of(std::uint64_t key) const noexcept {
   return slots_[at];
 }
 
-void Symbols::store(book::Locate locate, const itch::Stock& symbol) noexcept {
-  if (symbol == itch::Stock{}) return;
-  Slot& slot = slot_of(key_of(symbol));
-  if (slot.key == 0) {
-    // A hostile recording could rename without end; beyond half full new names stay unknown.
-    if (used_slots_ == kSlots / 2) return;
-    ++used_slots_;
-  }
-  if (keys_[locate] == 0) ++size_;
-  slot = {key_of(symbol), locate, 0};
+bool Symbols::store(book::Locate locate, const itch::Stock& symbol) noexcept {
+  if (symbol == itch::Stock{}) return false;
   keys_[locate] = key_of(symbol);
-  names_[locate] = symbol;
+  Slot& slot = slot_of(key_of(symbol));
+  const bool has_number = slot.key != 0 || number(slot, locate, symbol);
+  instruments_[locate] = has_number ? slot.instrument : kNoNumber;
+  renumbered_ |= instruments_[locate] != locate;
+  if (!has_number) return false;
+  const bool named = locates_[slot.instrument] != wire::kNoInstrument;
+  locates_[slot.instrument] = locate;
+  return !named;
+}
+
+// The locate itself, unless it is another symbol's instrument. False: there is none left.
+bool Symbols::number(Slot& slot, book::Locate wanted, const itch::Stock& symbol) noexcept {
+  const auto is_free = [this](std::uint32_t instrument) {
+    return names_[instrument] == itch::Stock{};
+  };
+  std::uint32_t instrument = wanted;
+  if (!is_free(instrument)) {
+    while (next_instrument_ < book::kLocatesMax && !is_free(next_instrument_)) ++next_instrument_;
+    instrument = next_instrument_;
+  }
+  if (instrument == book::kLocatesMax) return false;
+  slot = {key_of(symbol), static_cast<book::Locate>(instrument)};
+  names_[instrument] = symbol;
+  ++size_;
+  return true;
+}
+
+void Symbols::begin_day() noexcept {
+  std::fill_n(keys_.get(), book::kLocatesMax, std::uint64_t{0});
+  std::fill_n(instruments_.get(), book::kLocatesMax, kNoNumber);
+  std::fill_n(locates_.get(), book::kLocatesMax, wire::kNoInstrument);
+  renumbered_ = true;
 }
 
 std::uint32_t Symbols::find(std::string_view symbol) const noexcept {
   if (symbol.empty() || symbol.size() > sizeof(itch::Stock)) return wire::kNoInstrument;
   const std::uint64_t key = key_of(itch::Stock(symbol));
   const Slot& slot = slot_of(key);
-  // A locate that has another name by now is not this symbol any more.
-  return slot.key == key && keys_[slot.locate] == key ? slot.locate : wire::kNoInstrument;
+  return slot.key == key ? slot.instrument : wire::kNoInstrument;
 }
 
 }  // namespace tickpath::sim

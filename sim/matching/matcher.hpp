@@ -69,8 +69,11 @@ class Matcher {
   // The end of the day: every working day order expires, new ones are refused. Idempotent.
   void close() noexcept;
   // The recording goes on with another day: the recorded book, trading states and last prices start
-  // anew, orders good till cancelled are there still. Does nothing unless the day is over.
+  // anew. Orders good till cancelled are there still, and wait until their instrument is listed.
+  // Does nothing unless the day is over.
   void begin_day() noexcept;
+  // The day has the instrument: its orders are in the market again. On the first day all are.
+  void list(Locate locate) noexcept;
 
   // ------------------------------------------------------------------ crosses of our own
   // An auction, now: the orders for it, and the whole book, at one price; orders that are for it
@@ -162,6 +165,7 @@ class Matcher {
   struct Instrument {
     wire::TradingState state = wire::TradingState::kUnknown;
     std::uint8_t crosses = 0;   // that are over, a bit each
+    bool listed = true;         // else it is halted until it is
     std::uint32_t watched = 0;  // stop orders that wait, and pegged ones
     std::uint32_t last = 0;     // trade; 0: none yet
     std::uint32_t high = 0;     // since stop orders were last looked at

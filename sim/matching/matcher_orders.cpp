@@ -71,7 +71,8 @@ Reason Matcher::refusal(const NewOrder& request) noexcept {
   if (ids_.find(request.order_id) != nullptr) return Reason::kDuplicateId;
   if (ids_.full() || live_.size() == live_.capacity()) return Reason::kCapacity;
   if (closed_) return Reason::kClosed;
-  if (request.locate >= book::kLocatesMax) return Reason::kUnknownSymbol;
+  if (request.locate >= book::kLocatesMax || !instruments_[request.locate].listed)
+    return Reason::kUnknownSymbol;
   const Reason reason = refusal_of_terms(request);
   if (reason != Reason::kNone) return reason;
   if (is_on_cross(request.time_in_force))
@@ -264,6 +265,7 @@ Reason Matcher::refusal_of_terms(const ReplaceOrder& request,
   if (reason != Reason::kNone) return reason;
   if (request.shares < order.cumulative) return Reason::kBelowFilled;
   if (order.on_cross()) return Reason::kNone;
+  if (!instruments_[request.locate].listed) return Reason::kNotTrading;
   if (!trading(request.locate))
     return halt_rule_ == HaltRule::kReject ? Reason::kNotTrading : Reason::kNone;
   if (outside_band(request)) return Reason::kPriceBand;

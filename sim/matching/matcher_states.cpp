@@ -52,13 +52,21 @@ void Matcher::begin_day() noexcept {
   tell({});
   for (std::uint32_t locate = 0; locate < book::kLocatesMax; ++locate) {
     Instrument& instrument = instruments_[locate];
-    instrument.state = wire::TradingState::kUnknown;
+    instrument.state = wire::TradingState::kHalted;
+    instrument.listed = false;
     instrument.last = instrument.high = instrument.low = 0;
     instrument.crosses = 0;
     imbalances_[locate] = {};
-    uncross(locate);
-    settle(locate);
   }
+}
+
+void Matcher::list(Locate locate) noexcept {
+  Instrument& instrument = instruments_[locate];
+  if (instrument.listed) return;
+  instrument.listed = true;
+  instrument.state = wire::TradingState::kUnknown;
+  uncross(locate);
+  settle(locate);
 }
 
 std::uint32_t Matcher::cancel_all(const MassCancel& request) noexcept {

@@ -101,7 +101,12 @@ struct Apply {
   }
   void operator()(const RecordedCross& c) const { market.on_cross(c.locate, c.kind, c.price); }
   void operator()(const Close&) const { market.close(); }
-  void operator()(const BeginDay&) const { market.begin_day(); }
+  // With every instrument of the one before.
+  void operator()(const BeginDay&) const {
+    market.begin_day();
+    if constexpr (requires { market.list(Locate{}); })
+      for (Locate locate = 0; locate < 8; ++locate) market.list(locate);
+  }
   void operator()(const NewOrder& c) const { market.enter(c); }
   void operator()(const CancelOrder& c) const { market.cancel(c); }
   void operator()(const ReplaceOrder& c) const { market.replace(c); }
