@@ -46,9 +46,11 @@ config::Schema<ReplayConfig> replay_schema() {
   schema.include("", &R::pace, pace_schema());
   schema.text("from", &R::from,
               "Time of day (\"09:30\"); what was recorded before is sent at replay.max_rate, so "
-              "that books are complete. Empty: from the start");
+              "that books are complete. Of a recording of several days the first one's, or hours "
+              "since its midnight: \"33:30\" is 09:30 of the second. Empty: from the start");
   schema.text("to", &R::to,
-              "Time of day at which the replay ends. Empty: the end of the recording");
+              "Time at which the replay ends, likewise: \"16:00\" ends on the first day, \"40:00\" "
+              "on the second. Empty: the end of the recording");
   schema.duration("settle", &R::settle_ns, {0, 3'600 * kSecondNs},
                   "From the last message to the expiry of day orders, where the recording has no "
                   "end of system hours itself");

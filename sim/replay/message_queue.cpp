@@ -23,7 +23,8 @@ bool MessageQueue::hand_over() noexcept {
   return true;
 }
 
-bool MessageQueue::push(std::span<const std::byte> message, std::uint64_t timestamp_ns) noexcept {
+bool MessageQueue::push(std::span<const std::byte> message, std::uint64_t timestamp_ns,
+                        bool begins_day) noexcept {
   const auto bytes = static_cast<std::uint32_t>(message.size());
   const std::uint32_t needed = static_cast<std::uint32_t>(sizeof(Entry)) + padded(bytes);
   TICKPATH_CHECK(needed <= kBlockBytes, "a message fits a block");
@@ -31,7 +32,7 @@ bool MessageQueue::push(std::span<const std::byte> message, std::uint64_t timest
   if (blocks_[filling_].used + needed > kBlockBytes && (!hand_over() || !open_block()))
     return false;
   Block& block = blocks_[filling_];
-  const Entry entry{timestamp_ns, bytes, 0};
+  const Entry entry{timestamp_ns, bytes, begins_day};
   std::memcpy(block.bytes + block.used, &entry, sizeof entry);
   if (bytes != 0) std::memcpy(block.bytes + block.used + sizeof entry, message.data(), bytes);
   block.used += needed;

@@ -18,6 +18,7 @@ namespace tickpath::sim {
 struct QueuedMessage {
   std::span<const std::byte> bytes;
   std::uint64_t timestamp_ns = 0;
+  bool begins_day = false;  // as itch::RecordedMessage's
 };
 
 class MessageQueue {
@@ -36,7 +37,8 @@ class MessageQueue {
 
   // ------------------------------------------------------------------ reading thread
   // False when every block is full: try again later.
-  [[nodiscard]] bool push(std::span<const std::byte> message, std::uint64_t timestamp_ns) noexcept;
+  [[nodiscard]] bool push(std::span<const std::byte> message, std::uint64_t timestamp_ns,
+                          bool begins_day = false) noexcept;
   // Hands over what is there, though the block has room for more.
   void flush() noexcept {
     if (filling_ != kNoBlock && blocks_[filling_].used != 0) hand_over();
@@ -55,6 +57,7 @@ class MessageQueue {
     __builtin_prefetch(at_ + kPrefetchBytes);
     message.bytes = {at_ + sizeof entry, entry.bytes};
     message.timestamp_ns = entry.timestamp_ns;
+    message.begins_day = entry.begins_day != 0;
     behind_ = at_ + sizeof entry + padded(entry.bytes);
     return Status::kMessage;
   }
@@ -65,7 +68,7 @@ class MessageQueue {
   struct Entry {
     std::uint64_t timestamp_ns;
     std::uint32_t bytes;
-    std::uint32_t reserved;
+    std::uint32_t begins_day;
   };
   struct Block {
     std::uint32_t used = 0;

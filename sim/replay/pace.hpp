@@ -2,11 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <span>
 
-#include "common/itch/stock_messages.hpp"
 #include "sim/replay/time_of_day.hpp"
 
 namespace tickpath::sim {
@@ -22,16 +19,10 @@ struct PaceOptions {
   std::uint64_t max_idle_ns = 0;  // kRecorded: a longer recorded silence is cut to this; 0: never
   std::uint64_t rate = 0;         // messages a second: kMax, and before `from_ns`; 0: no limit
   std::uint32_t burst = 1;        // messages that become due together under `rate`
+  // Both since the midnight before the first message: 33:30 is 09:30 of the second day.
   std::uint64_t from_ns = 0;      // recorded before: sent at `rate`, so that books are complete
   std::uint64_t to_ns = kNoTime;  // the replay ends at the first message after
 };
-
-// ITCH's start of messages: times of day start anew.
-inline bool begins_day(std::span<const std::byte> message) noexcept {
-  return message.size() == itch::SystemEvent::kLength &&
-         message[0] == std::byte{itch::SystemEvent::kType} &&
-         message[itch::SystemEvent::kLength - 1] == std::byte{itch::SystemEvent::kStartOfMessages};
-}
 
 // Open loop: what is due never depends on what was sent when, so that a stall shows up as lag.
 class Pace {
@@ -46,7 +37,9 @@ class Pace {
   // a night, where the one before ended.
   std::uint64_t due(std::uint64_t timestamp_ns, bool begins_day = false) noexcept {
     if (begins_day) last_timestamp_ns_ = timestamp_ns;
-    if (options_.mode == PaceMode::kMax || timestamp_ns < options_.from_ns) return by_rate();
+    // Once the recorded pace has begun, a message with an earlier time is no way back.
+    const bool before = !started_ && timestamp_ns < options_.from_ns;
+    if (options_.mode == PaceMode::kMax || before) return by_rate();
     return recorded(timestamp_ns);
   }
   // From here on, `elapsed_ns` after the start: what was recorded before `timestamp_ns` is sent at

@@ -23,7 +23,7 @@ ReplayPlan plan_replay(const RecordingOptions& options) {
   itch::RecordedMessage message;
   while (reader->next(message) == itch::ReadStatus::kMessage &&
          !pace.past_end(message.timestamp_ns)) {
-    plan.duration_ns = pace.due(message.timestamp_ns, begins_day(message.bytes));
+    plan.duration_ns = pace.due(message.timestamp_ns, message.begins_day);
     if (plan.messages++ % ReplayPlan::kMarkMessages == 0)
       plan.marks.push_back({message.timestamp_ns, plan.duration_ns});
   }
@@ -91,7 +91,9 @@ void RecordingLoader::read_all() {
     if (status == itch::ReadStatus::kDamaged) damage_ = reader_->damage();
     if (status != itch::ReadStatus::kMessage || pace_.past_end(message.timestamp_ns)) break;
     tell_names(!message.bytes.empty() && message.bytes[0] == std::byte{'R'});
-    if (!wait_until([&] { return queue_.push(message.bytes, message.timestamp_ns); })) return;
+    if (!wait_until(
+            [&] { return queue_.push(message.bytes, message.timestamp_ns, message.begins_day); }))
+      return;
     digest_.take(message.bytes);
     messages_.add();
   }

@@ -63,10 +63,10 @@ void Replayer::seek(std::uint64_t timestamp_ns) noexcept {
   if (state_ == ReplayState::kEnded || state_ == ReplayState::kHalted ||
       timestamp_ns <= progress_.position_ns.get())
     return;
-  resume();
-  const bool running = state_ == ReplayState::kRunning;
-  pace_.seek(timestamp_ns, running ? converter_.to_ns(tsc_now() - started_) : 0);
-  if (have_next_) next_due_ns_ = pace_.due(next_.timestamp_ns);
+  const TscTicks now = state_ == ReplayState::kPaused ? paused_at_ : tsc_now();
+  const bool started = state_ != ReplayState::kWaiting;
+  pace_.seek(timestamp_ns, started ? converter_.to_ns(now - started_) : 0);
+  if (have_next_) next_due_ns_ = pace_.due(next_.timestamp_ns, next_.begins_day);
   progress_.seek_to_ns.set(timestamp_ns);
 }
 
@@ -137,7 +137,7 @@ bool Replayer::look_for_next() noexcept {
       status = queue_.front(next_);
     }
   if (status == MessageQueue::Status::kMessage) [[likely]] {
-    next_due_ns_ = pace_.due(next_.timestamp_ns, begins_day(next_.bytes));
+    next_due_ns_ = pace_.due(next_.timestamp_ns, next_.begins_day);
     return have_next_ = true;
   }
   if (status == MessageQueue::Status::kEnd)

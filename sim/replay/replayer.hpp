@@ -48,7 +48,8 @@ class Replayer {
   void pause() noexcept;   // does nothing unless running
   void resume() noexcept;  // does nothing unless paused
   // Goes on at `timestamp_ns` of the recording: what lies between is sent at the pace's rate, so
-  // that books are complete. Ends a pause. Times that are past change nothing.
+  // that books are complete. A paused replay stays paused, and does so when it is resumed. Times
+  // that are past change nothing.
   void seek(std::uint64_t timestamp_ns) noexcept;
 
   void end() noexcept;  // as the end of the recording, now

@@ -20,11 +20,11 @@ using namespace std::chrono_literals;
 class ReplayControls : public ::testing::Test {
  protected:
   // An hour of market, which nobody waits for.
+  virtual std::string recording() { return folder_.generate(30'000, 3'600); }
   void SetUp() override {
     sim_ = std::make_unique<Process>(
         std::vector<std::string>{program("sim"), folder_.config_dir() + "/sim.toml", "--run-dir",
-                                 folder_.run_dir(), "--set",
-                                 "replay.file=" + folder_.generate(30'000, 3'600), "--set",
+                                 folder_.run_dir(), "--set", "replay.file=" + recording(), "--set",
                                  "replay.max_idle=0s", "--set", "replay.max_rate=20000"},
         folder_.path());
     until([&] { return replay().value("state", "") == "waiting"; });
@@ -90,6 +90,43 @@ TEST_F(ReplayControls, PauseContinueSeekAndStop) {
   expect_good({"stop"});
   until([&] { return replay().at("state") == "halted"; });
   expect_refused({"seek", "10:20"}, "is halted");
+  sim_->signal(SIGTERM);
+  EXPECT_EQ(sim_->wait(test_support::kPatience).exit_code, 0) << sim_->output();
+}
+
+// Two days of an hour each.
+class ReplayOfTwoDays : public ReplayControls {
+ protected:
+  std::string recording() override {
+    const std::string path = folder_.path() + "/days.itch50";
+    EXPECT_THAT(run({program("tickpath"), "generate", path, "--days", "2", "--messages", "6000",
+                     "--symbols", "5", "--duration", "3600s"},
+                    folder_.path()),
+                Ends(0));
+    return path;
+  }
+};
+
+TEST_F(ReplayOfTwoDays, ASeekGoesToTheOtherDayAndStaysPausedWhereItWas) {
+  constexpr std::uint64_t kMinuteNs = 60'000'000'000, kThereNs = (33 * 60 + 45) * kMinuteNs;
+  expect_good({"start", "--no-wait"});
+  until([&] { return replay().at("messages_sent") > 0; });
+  expect_good({"pause"});
+  until([&] { return replay().at("state") == "paused"; });
+  expect_good({"seek", "33:45"});
+  std::this_thread::sleep_for(200ms);
+  EXPECT_EQ(replay().at("state"), "paused");
+  EXPECT_LT(replay().at("messages_sent"), 3'000);
+  expect_good({"continue"});
+  until([&] { return replay().at("position_ns") >= kThereNs - kMinuteNs; });
+  std::this_thread::sleep_for(200ms);
+  const nlohmann::json there = replay();
+  EXPECT_EQ(there.at("state"), "running");
+  EXPECT_LT(there.at("position_ns"), kThereNs + 2 * kMinuteNs);
+  EXPECT_LT(there.at("messages_sent"), 6'000);
+  EXPECT_GT(there.at("remaining_ns"), 10 * kMinuteNs);
+  EXPECT_LT(there.at("remaining_ns"), 20 * kMinuteNs);
+  expect_refused({"seek", "33:40"}, "start sim again with replay.from");
   sim_->signal(SIGTERM);
   EXPECT_EQ(sim_->wait(test_support::kPatience).exit_code, 0) << sim_->output();
 }

@@ -99,7 +99,7 @@ void add_replay_command(CLI::App& app) {
       "seek: time of day of the recording (09:45 or 09:45:30.5; of Databento's and IEX's\n"
       "UTC), ahead of where it is; of several days that of the day at hand, or hours since\n"
       "the first midnight (33:45); what lies between is sent at replay.max_rate, so that books are "
-      "whole");
+      "whole; a paused replay stays paused, and sends it when it continues");
   command->add_option("--run-dir", arguments->run_dir, "Where sim runs")->capture_default_str();
   command->add_option("--sim", arguments->sims,
                       "Instance name of sim (default: each that runs there)");

@@ -83,12 +83,28 @@ TEST(Pace, GoesOnWithADayThatBeginsWhereTheLastOneEnded) {
   EXPECT_EQ(pace.due(kOpenNs + 5 * kMs), 5 * kMs);
   EXPECT_EQ(pace.due(kOpenNs, true), 5 * kMs) << "no night";
   EXPECT_EQ(pace.due(kOpenNs + 3 * kMs), 8 * kMs);
-  std::array<std::byte, itch::SystemEvent::kLength> message{};
-  (void)itch::encode(itch::SystemEvent{.event_code = 'O'}, message.data());
-  EXPECT_TRUE(begins_day(message));
-  (void)itch::encode(itch::SystemEvent{.event_code = 'Q'}, message.data());
-  EXPECT_FALSE(begins_day(message));
-  EXPECT_FALSE(begins_day(std::span(message).first(11)));
+}
+
+TEST(Pace, FromSomeTimeOnTheFirstDayPlaysAllOfTheOthers) {
+  constexpr std::uint64_t kDay = 86'400'000 * kMs;
+  Pace pace({.rate = 1'000, .from_ns = kOpenNs + 4'000 * kMs});
+  EXPECT_EQ(pace.due(kOpenNs, true), 0u);
+  EXPECT_EQ(pace.due(kOpenNs + 4'000 * kMs), 0u);
+  EXPECT_EQ(pace.due(kOpenNs + 7'000 * kMs), 3'000 * kMs);
+  EXPECT_EQ(pace.due(kOpenNs + kDay, true), 3'000 * kMs);
+  EXPECT_EQ(pace.due(kOpenNs + kDay + 4'000 * kMs), 7'000 * kMs);
+  EXPECT_EQ(pace.due(kOpenNs + 3'999 * kMs), 7'000 * kMs) << "a clock that runs back";
+}
+
+TEST(Pace, SeeksIntoAnotherDay) {
+  constexpr std::uint64_t kDay = 86'400'000 * kMs;
+  Pace pace({.rate = 1'000'000, .burst = 1});
+  EXPECT_EQ(pace.due(kOpenNs), 0u);
+  pace.seek(kOpenNs + kDay + 2 * kMs, 5 * kMs);
+  EXPECT_EQ(pace.due(kOpenNs + 8 * kMs), 5 * kMs);
+  EXPECT_EQ(pace.due(kOpenNs + kDay, true), 5 * kMs + 1'000);
+  EXPECT_EQ(pace.due(kOpenNs + kDay + 3 * kMs), 5 * kMs + 1'000);
+  EXPECT_EQ(pace.due(kOpenNs + kDay + 7 * kMs), 9 * kMs + 1'000);
 }
 
 TEST(Pace, MaxSendsBurstsAtTheRate) {
@@ -260,6 +276,28 @@ TEST(RecordingLoader, PlansMessagesAndDurationAndStopsAtTo) {
   EXPECT_EQ(plan.messages, 10u);
   EXPECT_EQ(plan.duration_ns, 18 * kMs);
   EXPECT_EQ(plan_replay({folder / "plan.itch50", "", {.to_ns = kOpenNs + 4 * kMs}}).messages, 5u);
+}
+
+TEST(RecordingLoader, PlansSeveralDaysWithoutTheirNights) {
+  const Folder folder;
+  const auto at = [](std::uint64_t ms) { return kOpenNs + ms * kMs; };
+  const auto day = [&](std::uint64_t first) {
+    return std::vector<Bytes>{
+        system_event('O', at(0)), add(1, "ZAAA", first, Side::kBuy, 1, 100, at(3)),
+        add(1, "ZAAA", first + 1, Side::kBuy, 1, 100, at(8)), system_event('C', at(9))};
+  };
+  std::vector<Bytes> messages = day(1);
+  for (const Bytes& message : day(3)) messages.push_back(message);
+  write_recording(folder / "days.itch50", messages);
+  const auto plan = [&](const PaceOptions& pace) {
+    return plan_replay({folder / "days.itch50", "", pace});
+  };
+  EXPECT_EQ(plan({}).duration_ns, 18 * kMs);
+  constexpr std::uint64_t kDay = 86'400'000 * kMs;
+  EXPECT_EQ(plan({.to_ns = at(5)}).messages, 2u);
+  EXPECT_EQ(plan({.to_ns = kDay + at(5)}).messages, 6u);
+  EXPECT_EQ(plan({.from_ns = at(3)}).duration_ns, 15 * kMs);
+  EXPECT_EQ(plan({.from_ns = kDay + at(3)}).duration_ns, 6 * kMs);
 }
 
 TEST(RecordingLoader, PlansHowMuchIsLeftFromAnyTime) {
@@ -436,7 +474,7 @@ TEST_F(ReplayOnLoopback, StandsStillWhilePausedAndGoesOnWhereItWas) {
   EXPECT_EQ(received_, messages);
 }
 
-TEST_F(ReplayOnLoopback, ASeekSendsWhatLiesBetweenAtTheRateAndKeepsTheBookWhole) {
+TEST_F(ReplayOnLoopback, ASeekOfAPausedReplayLeavesItPausedAndSendsWhatLiesBetweenOnceItGoesOn) {
   constexpr std::uint64_t kHour = 3'600'000 * kMs;
   std::vector<Bytes> messages = orders(21, kHour / 10);
   messages[0] = directory(7, "ZAAA");
@@ -447,7 +485,11 @@ TEST_F(ReplayOnLoopback, ASeekSendsWhatLiesBetweenAtTheRateAndKeepsTheBookWhole)
   replayer_->seek(kOpenNs);  // is past
   EXPECT_EQ(replayer_->state(), ReplayState::kPaused);
   replayer_->seek(kOpenNs + 10 * kHour);
-  EXPECT_EQ(replayer_->state(), ReplayState::kRunning);
+  EXPECT_EQ(replayer_->state(), ReplayState::kPaused);
+  for (int i = 0; i < 10; ++i) replayer_->turn();
+  receive();
+  EXPECT_EQ(received_.size(), 1u);
+  replayer_->resume();
   run_until_ended();
   EXPECT_EQ(received_, messages);
   EXPECT_EQ(matcher_->book().orders_resting(), 20u);
