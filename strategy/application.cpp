@@ -143,6 +143,7 @@ void StrategyApplication::load_plugin(const PluginConfig& plugin) {
   log::flush();
   Instance* started = nullptr;
   runtime_.run_foreign([&] {
+    engine_->advance(clock::TickConverter().to_ns(tsc_now()));  // as the datapath's turns do
     started = &engine_->add(code, spec);
     engine_->start(*started);
   });

@@ -111,6 +111,7 @@ Instance& Engine::add(const tickpath_plugin& plugin, PluginSpec spec) {
                                                      : "status " + std::to_string(status)));
   }
   timers_.add_owner();
+  instance->known = true;
   instances_.push_back(std::move(instance));
   by_strategy_[spec.id] = instances_.back().get();
   return *instances_.back();
@@ -138,6 +139,7 @@ void Engine::start(Instance& instance) {
   }
   if (!why.empty()) {
     instance.set_state(InstanceState::kFailed);
+    timers_.drop(instance.index);
     counters_.plugins_failed.add();
     throw PluginError(why);
   }

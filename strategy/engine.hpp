@@ -103,7 +103,8 @@ class Engine {
 
   // ---- datapath: the market
 
-  // One clock for all that a turn does; first in each turn.
+  // One clock for all that a turn does; first in each turn. Also before a plugin starts, on the
+  // control thread: timers that it sets count from then.
   void advance(std::uint64_t now_ns) noexcept { now_ns_ = now_ns; }
   void on_update(const wire::BookUpdate& update, std::size_t stack = 0) noexcept;
   // The imbalance of an auction to come, to instances that have subscribed to the instrument.

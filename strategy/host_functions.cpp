@@ -384,7 +384,7 @@ struct HostFunctions {
   static std::int32_t set_timer(void* context, std::uint64_t delay_ns, std::uint64_t cookie,
                                 std::uint64_t* timer_id) noexcept {
     Instance& instance = of(context);
-    if (instance.setting_up) return TICKPATH_NOT_NOW;
+    if (instance.in_create()) return TICKPATH_NOT_NOW;
     *timer_id =
         instance.engine.timers_.set(instance.engine.now_ns_ + delay_ns, cookie, instance.index);
     return *timer_id == 0 ? TICKPATH_CAPACITY : TICKPATH_OK;

@@ -104,6 +104,9 @@ struct Instance {
     return state == InstanceState::kRunning || state == InstanceState::kStopping;
   }
 
+  // Inside create: the engine does not know the instance yet.
+  bool in_create() const noexcept { return setting_up && !known; }
+
   // For foreign_code: "plugin momentum (strategy 1) in book_change".
   const char* const& text_of(Callback callback) const noexcept {
     return callback_texts[static_cast<std::size_t>(callback)];
@@ -121,6 +124,7 @@ struct Instance {
   ParameterReader parameters;
   std::vector<PendingSymbol> symbols;
   bool setting_up = false;  // inside create or start
+  bool known = false;       // to the engine: create is over
 
   DoneOrders done;
   OrderTable orders;                         // of all venues: their ids are from one counter

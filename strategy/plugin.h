@@ -455,7 +455,7 @@ typedef struct tickpath_host {
   size_t (*open_orders)(void* context, uint32_t instrument, tickpath_open_order* values,
                         size_t capacity);
 
-  /* Time. One-shot timers; `cookie` comes back with the callback. */
+  /* Time. One-shot timers; `cookie` comes back with the callback. They can be set from start on. */
   uint64_t (*now_ns)(void* context);
   int32_t (*set_timer)(void* context, uint64_t delay_ns, uint64_t cookie, uint64_t* timer_id);
   int32_t (*cancel_timer)(void* context, uint64_t timer_id);

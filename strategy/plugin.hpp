@@ -427,7 +427,8 @@ class Strategy {
   // ------------------------------------------------------------------------------ time and text
 
   std::uint64_t now_ns() const noexcept { return host_->now_ns(host_->context); }
-  // False when the plugin's timers are used up.
+  // False when the plugin's timers are used up (timers_max of the engine's TOML). Works in start(),
+  // where the delay counts from; it may fire before gateway_state(true), with no order possible.
   bool set_timer(std::uint64_t delay_ns, std::uint64_t cookie = 0,
                  std::uint64_t* timer_id = nullptr) noexcept {
     std::uint64_t id = 0;

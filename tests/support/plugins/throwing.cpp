@@ -10,12 +10,12 @@ class Throwing final : public tickpath::Strategy {
   void start() override {
     where_ = parameter<std::string>("where");
     subscribe_all();
+    if (where_ == "timer") (void)set_timer(0);  // the very first thing, and it must fire
     maybe("start");
   }
   void book_change(const BookChange& change) override {
     if (open_orders(kNoInstrument, nullptr, 0) == 0)
       (void)buy(change.instrument, 100, change.best_bid);
-    if (where_ == "timer" && !timer_set_) timer_set_ = set_timer(0);
     maybe("book_change");
   }
   void trade(const Trade& /*trade*/) override { maybe("trade"); }
@@ -32,7 +32,6 @@ class Throwing final : public tickpath::Strategy {
   }
 
   std::string where_;
-  bool timer_set_ = false;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "common/base/foreign_code.hpp"
+#include "strategy/plugin_file.hpp"
 #include "tests/unit/strategy/engine_fixture.hpp"
 
 namespace tickpath::strategy {
@@ -268,6 +269,39 @@ TEST_F(Market, TimersFireInOrderOnceAndOnlyWhenDue) {
   engine.advance(2'000);
   EXPECT_TRUE(engine.on_turn());
   EXPECT_THAT(strategy.timers, ElementsAre(1u, 5u));
+  EXPECT_EQ(engine.next_timer_ns(), Timers::kNever);
+}
+
+// Arms a timer where it has everything that it needs for it: in start().
+class Waiting final : public Scripted {
+  void start() override {
+    set = set_timer(500, 7);
+    if (fails) throw std::runtime_error("not today");
+  }
+
+ public:
+  static inline bool fails = false;
+  bool set = false;
+};
+
+TEST_F(Market, ATimerOfStartFiresAfterItsDelay) {
+  static const tickpath_plugin plugin = plugin_boundary::describe<Waiting>("waiting", "1");
+  Waiting::fails = false;
+  engine.advance(1'000);
+  add(1, plugin);
+  const auto& waiting = static_cast<const Waiting&>(*Scripted::last_made);
+  EXPECT_TRUE(waiting.set);
+  engine.advance(1'499);
+  EXPECT_FALSE(engine.on_turn());
+  engine.advance(1'500);
+  EXPECT_TRUE(engine.on_turn());
+  EXPECT_THAT(waiting.timers, ElementsAre(7u));
+}
+
+TEST_F(Market, ATimerOfAStartThatFailedIsGone) {
+  static const tickpath_plugin plugin = plugin_boundary::describe<Waiting>("waiting", "1");
+  Waiting::fails = true;
+  EXPECT_THROW(add(1, plugin), PluginError);
   EXPECT_EQ(engine.next_timer_ns(), Timers::kNever);
 }
 
