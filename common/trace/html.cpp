@@ -91,7 +91,7 @@ std::string hops_picture(const std::vector<Interval>& rows) {
 std::string percentiles_picture(const Interval& row) {
   constexpr double kTop = 12;
   constexpr double kBottom = 300;
-  if (row.sorted_ns.empty()) return "<p>No order was caused by a tick in this run.</p>\n";
+  if (row.sorted_ns.empty()) return "<p>No order of this run has both stamps: there is nothing to show.</p>\n";
   const auto count = static_cast<double>(row.sorted_ns.size());
   const double decades = std::max(1.0, std::ceil(std::log10(count)));
   const LogAxis axis = axis_for(static_cast<double>(row.sorted_ns.front()),
@@ -214,10 +214,13 @@ std::string to_html(const Analysis& analysis) {
   const auto figure = [&](const char* label, const std::string& value) {
     page += "<span><b>" + value + "</b>" + label + "</span>";
   };
-  figure("median", time_label(static_cast<double>(d.p50)));
-  figure("99 %", time_label(static_cast<double>(d.p99)));
-  figure("99.9 %", time_label(static_cast<double>(d.p999)));
-  figure("slowest", time_label(static_cast<double>(d.max)));
+  const auto time = [&](std::int64_t ns) {
+    return d.count == 0 ? "-" : time_label(static_cast<double>(ns));
+  };
+  figure("median", time(d.p50));
+  figure("99 %", time(d.p99));
+  figure("99.9 %", time(d.p999));
+  figure("slowest", time(d.max));
   figure("orders", std::to_string(d.count));
   figure("ticks", std::to_string(analysis.ticks));
   page +=

@@ -20,6 +20,11 @@ std::string short_time(std::int64_t ns) {
   return formatted("%.1f s", value / 1e9);
 }
 
+// "-" where nothing was measured: 0 ns would be a figure.
+std::string time_of(const Distribution& d, std::int64_t ns) {
+  return d.count == 0 ? "-" : short_time(ns);
+}
+
 std::string joined(const Analysis& analysis, std::string Environment::*field) {
   std::vector<std::string> seen;
   for (const Environment& program : analysis.programs) {
@@ -41,9 +46,9 @@ void add_row(std::string& text, const Analysis& analysis, const Interval& row) {
   std::string error;
   if (several_hosts(analysis)) error = row.crossing == 0 ? "-" : "+-" + short_time(row.error_ns);
   text += formatted("%-38s %9llu %10s %10s %10s %10s %10s%*s  %s\n", row.name.c_str(),
-                    static_cast<unsigned long long>(d.count), short_time(d.p50).c_str(),
-                    short_time(d.p90).c_str(), short_time(d.p99).c_str(),
-                    short_time(d.p999).c_str(), short_time(d.max).c_str(),
+                    static_cast<unsigned long long>(d.count), time_of(d, d.p50).c_str(),
+                    time_of(d, d.p90).c_str(), time_of(d, d.p99).c_str(),
+                    time_of(d, d.p999).c_str(), time_of(d, d.max).c_str(),
                     several_hosts(analysis) ? 12 : 0, error.c_str(), row.population.c_str());
   if (row.unmeasured == 0) return;
   text += "  " + std::to_string(row.unmeasured) +
@@ -103,6 +108,9 @@ void add_orders(std::string& text, const Analysis& analysis) {
 
 nlohmann::ordered_json row_json(const Analysis& analysis, const Interval& row) {
   const Distribution& d = row.distribution;
+  const auto measured = [&](auto value) {
+    return d.count == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(value);
+  };
   return {{"name", row.name},
           {"from", info(row.from).name},
           {"to", info(row.to).name},
@@ -110,13 +118,13 @@ nlohmann::ordered_json row_json(const Analysis& analysis, const Interval& row) {
           {"provider", providers(analysis)},
           {"wait_mode", wait_modes(analysis)},
           {"count", d.count},
-          {"min_ns", d.min},
-          {"p50_ns", d.p50},
-          {"p90_ns", d.p90},
-          {"p99_ns", d.p99},
-          {"p99.9_ns", d.p999},
-          {"max_ns", d.max},
-          {"mean_ns", d.mean},
+          {"min_ns", measured(d.min)},
+          {"p50_ns", measured(d.p50)},
+          {"p90_ns", measured(d.p90)},
+          {"p99_ns", measured(d.p99)},
+          {"p99.9_ns", measured(d.p999)},
+          {"max_ns", measured(d.max)},
+          {"mean_ns", measured(d.mean)},
           {"clock_error_ns", row.error_ns},
           {"crossing_hosts", row.crossing},
           {"unmeasured", row.unmeasured}};
@@ -204,9 +212,9 @@ std::string to_csv(const Analysis& analysis) {
             std::string(info(row.to).name) + ",\"" + row.population + "\"," + providers(analysis) +
             "," + wait_modes(analysis) + "," + std::to_string(d.count);
     for (const std::int64_t value : {d.min, d.p50, d.p90, d.p99, d.p999, d.max}) {
-      text += "," + std::to_string(value);
+      text += "," + (d.count == 0 ? "" : std::to_string(value));
     }
-    text += "," + std::to_string(d.mean) + "," + std::to_string(row.error_ns) + "," +
+    text += "," + (d.count == 0 ? "" : std::to_string(d.mean)) + "," + std::to_string(row.error_ns) + "," +
             std::to_string(row.crossing) + "," + std::to_string(row.unmeasured) + "\n";
   };
   for (const Interval& row : analysis.headline) add(row);

@@ -222,8 +222,9 @@ std::string report_json(const Scenario& scenario, const Analysis& analysis,
   }
   if (simulated == nullptr) return control::text_of(all, 2) + "\n";
   const auto delays = [](const DelayHistogram& of) {
-    const auto ns = [](Picoseconds value) {
-      return static_cast<double>(value) / kPicosecondsPerNs;
+    const auto ns = [&](Picoseconds value) {
+      return of.count() == 0 ? control::Json()
+                             : control::Json(static_cast<double>(value) / kPicosecondsPerNs);
     };
     return control::Json{{"count", of.count()},
                          {"p50_ns", ns(of.quantile(0.5))},

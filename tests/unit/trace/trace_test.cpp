@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <sys/resource.h>
 
 #include "common/clock/clock.hpp"
@@ -404,6 +405,26 @@ TEST_F(TraceTest, ReportsCarryEveryRowInEachForm) {
     EXPECT_NE(to_csv(analysis).find(row.name), std::string::npos);
   }
   EXPECT_NE(to_html(analysis).find("</svg>"), std::string::npos);
+}
+
+// A run that sent no order must not look like the fastest one.
+TEST_F(TraceTest, WhatWasNeverMeasuredHasNoFigure) {
+  {
+    TraceWriter writer(options("a.trace"));
+    writer.stamp_at(Hop::kMdhRx, 7, {5'000'000});
+    writer.stamp_at(Hop::kMdhBook, 7, {5'001'000});
+  }
+  std::vector<TraceFile> files;
+  files.emplace_back(path("a.trace"));
+  const Analysis analysis = analyse(files);
+  ASSERT_EQ(analysis.headline.front().distribution.count, 0u);
+  EXPECT_EQ(to_text(analysis).find(" 0 ns"), std::string::npos) << to_text(analysis);
+  EXPECT_THAT(to_csv(analysis), testing::HasSubstr(",0,,,,,,,,"));
+  const auto json = nlohmann::json::parse(to_json(analysis));
+  for (const char* key : {"min_ns", "p50_ns", "p90_ns", "p99_ns", "p99.9_ns", "max_ns", "mean_ns"})
+    EXPECT_TRUE(json["headline"][0][key].is_null()) << key;
+  EXPECT_THAT(to_html(analysis), testing::HasSubstr("<b>-</b>median"));
+  EXPECT_EQ(to_html(analysis).find("0 ns</b>"), std::string::npos);
 }
 
 }  // namespace
