@@ -91,7 +91,8 @@ std::string hops_picture(const std::vector<Interval>& rows) {
 std::string percentiles_picture(const Interval& row) {
   constexpr double kTop = 12;
   constexpr double kBottom = 300;
-  if (row.sorted_ns.empty()) return "<p>No order of this run has both stamps: there is nothing to show.</p>\n";
+  if (row.sorted_ns.empty())
+    return "<p>No order of this run has both stamps: there is nothing to show.</p>\n";
   const auto count = static_cast<double>(row.sorted_ns.size());
   const double decades = std::max(1.0, std::ceil(std::log10(count)));
   const LogAxis axis = axis_for(static_cast<double>(row.sorted_ns.front()),

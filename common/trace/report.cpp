@@ -214,8 +214,9 @@ std::string to_csv(const Analysis& analysis) {
     for (const std::int64_t value : {d.min, d.p50, d.p90, d.p99, d.p999, d.max}) {
       text += "," + (d.count == 0 ? "" : std::to_string(value));
     }
-    text += "," + (d.count == 0 ? "" : std::to_string(d.mean)) + "," + std::to_string(row.error_ns) + "," +
-            std::to_string(row.crossing) + "," + std::to_string(row.unmeasured) + "\n";
+    text += "," + (d.count == 0 ? "" : std::to_string(d.mean)) + "," +
+            std::to_string(row.error_ns) + "," + std::to_string(row.crossing) + "," +
+            std::to_string(row.unmeasured) + "\n";
   };
   for (const Interval& row : analysis.headline) add(row);
   for (const Interval& row : analysis.hops) add(row);

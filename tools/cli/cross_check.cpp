@@ -21,25 +21,14 @@ struct Program {
   const EffectiveConfig& config;
   toml::table values;
 
-  // As written, with {run_dir} and {name} put in; nullopt where there is no such key.
   std::optional<std::string> text(const std::string& key) const {
-    std::optional<std::string> found = values.at_path(key).value<std::string>();
-    if (!found) return found;
-    replace(*found, "{run_dir}", values["run_dir"].value_or(std::string("run")));
-    replace(*found, "{name}", config.name);
-    return found;
+    return text_of(config, values, key);
   }
   std::optional<std::int64_t> number(const std::string& key) const {
     return values.at_path(key).value<std::int64_t>();
   }
   // "config/demo/mdh.toml: feed.group"
   std::string at(const std::string& key) const { return config.path + ": " + key; }
-
- private:
-  static void replace(std::string& text, const std::string& from, const std::string& to) {
-    if (const std::size_t at = text.find(from); at != std::string::npos)
-      text.replace(at, from.size(), to);
-  }
 };
 
 bool apart(const Program& a, const Program& b) { return a.config.machine != b.config.machine; }
@@ -570,6 +559,19 @@ toml::table parsed(const EffectiveConfig& config) {
   } catch (const toml::parse_error& error) {
     throw Error(config.path + ": --print-config is not TOML: " + std::string(error.description()));
   }
+}
+
+std::optional<std::string> text_of(const EffectiveConfig& config, const toml::table& values,
+                                   const std::string& key) {
+  std::optional<std::string> found = values.at_path(key).value<std::string>();
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    if (const std::size_t at = found->find(from); at != std::string::npos)
+      found->replace(at, from.size(), to);
+  };
+  if (!found) return found;
+  replace("{run_dir}", values["run_dir"].value_or(std::string("run")));
+  replace("{name}", config.name);
+  return found;
 }
 
 std::vector<std::string> cross_check(const std::vector<EffectiveConfig>& configs, bool whole) {

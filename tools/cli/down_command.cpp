@@ -19,6 +19,7 @@
 #include "tools/cli/remote_hosts.hpp"
 #include "tools/cli/remote_proxy.hpp"
 #include "tools/cli/remote_up.hpp"
+#include "tools/cli/run_dir_check.hpp"
 #include "tools/cli/run_owner.hpp"
 
 namespace tickpath::cli {
@@ -117,7 +118,7 @@ void run_down(const DownArguments& arguments) {
   const bool owned = RunOwner::holder(arguments.run_dir) != 0 && arguments.only.empty();
   const auto programs = chosen(arguments);
   if (programs.empty() && lost_programs(arguments.run_dir).empty()) {
-    std::printf("nothing runs in '%s'\n", arguments.run_dir.c_str());
+    std::printf("%s\n", nothing_runs(arguments.run_dir).c_str());
     return;
   }
   halt_replay(arguments.run_dir, programs);

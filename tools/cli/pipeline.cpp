@@ -19,6 +19,7 @@
 #include "tools/cli/programs.hpp"
 #include "tools/cli/remote_messages.hpp"
 #include "tools/cli/remote_proxy.hpp"
+#include "tools/cli/run_dir_check.hpp"
 #include "tools/cli/shared_processes.hpp"
 
 namespace tickpath::cli {
@@ -139,9 +140,11 @@ void Pipeline::check_members() {
     if (member.remote) forget_remote(options_.run_dir, member.name);
   }
   // Of programs that run elsewhere nothing is known.
-  if (problems.empty())
+  if (problems.empty()) {
     for (const std::string& problem : cross_check(configs, options_.only.empty()))
       problems += "\n    " + problem;
+    for (const std::string& problem : foreign_stores(configs)) problems += "\n    " + problem;
+  }
   if (!problems.empty()) throw config::ConfigError({"the configuration is wrong:" + problems});
 }
 

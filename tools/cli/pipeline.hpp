@@ -19,7 +19,7 @@ namespace tickpath::cli {
 
 struct PipelineOptions {
   std::string config_dir;
-  std::string run_dir = "run";
+  std::string run_dir;     // empty, for `up` alone: that of the programs' files
   std::string binary_dir;  // where sim, mdh, ... are
   // "key=value" for every program, "mdh:key=value" for one (an instance's name, or a program's).
   std::vector<std::string> overrides;

@@ -16,6 +16,7 @@
 #include "tools/cli/programs.hpp"
 #include "tools/cli/progress_bar.hpp"
 #include "tools/cli/remote_up.hpp"
+#include "tools/cli/run_dir_check.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -147,7 +148,7 @@ void run_status(const StatusArguments& arguments) {
     std::fputs(status_text(all, terminal_columns()).c_str(), stdout);
     for (const Json& status : all) std::printf("%s", kill_lines(status).c_str());
   }
-  if (all.empty()) throw Error("nothing runs in '" + arguments.run_dir + "'");
+  if (all.empty()) throw Error(nothing_runs(arguments.run_dir));
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "tools/cli/programs.hpp"
 #include "tools/cli/replay_keys.hpp"
 #include "tools/cli/replay_view.hpp"
+#include "tools/cli/run_dir_check.hpp"
 #include "tools/cli/signals.hpp"
 #include "tools/cli/trades_tables.hpp"
 
@@ -55,8 +56,9 @@ bool look_at_the_ended(Pipeline& pipeline, ReplayView& view, bool stop_on_failur
     // sim there is nothing to go on for. Strategies come and go.
     if (ended.restarts || (partial && !ended.failed)) continue;
     if (!ended.failed && ended.program == "strategy") {
-      std::fprintf(stderr, "the run goes on: tickpath up %s --only %s starts it again\n",
-                   pipeline.options().config_dir.c_str(), ended.name.c_str());
+      std::fprintf(stderr, "the run goes on: tickpath up %s --only %s%s starts it again\n",
+                   pipeline.options().config_dir.c_str(), ended.name.c_str(),
+                   run_dir_option(pipeline.options().run_dir).c_str());
       continue;
     }
     if (!ended.failed || stop_on_failure || ended.program == "sim") go_on = false;
@@ -170,6 +172,9 @@ void run_up(UpArguments arguments) {
   options.stop_timeout_ms = static_cast<int>(arguments.stop_timeout_s * 1000);
   if (options.binary_dir.empty())
     options.binary_dir = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  if (options.run_dir.empty())
+    options.run_dir =
+        run_dir_of(configured_programs(options.config_dir, options.overrides, options.only));
   std::optional<Detached> background;
   if (arguments.detach) background.emplace();
   for (const std::string& file : other_files(options.config_dir))
@@ -182,8 +187,8 @@ void run_up(UpArguments arguments) {
   start(pipeline, signals, hangs);
   if (background) {
     const std::string log = options.run_dir + "/up.log";
-    std::fprintf(stderr, "up, in the background: %s; tickpath down stops everything in order\n",
-                 log.c_str());
+    std::fprintf(stderr, "up, in the background: %s; tickpath down%s stops everything in order\n",
+                 log.c_str(), run_dir_option(options.run_dir).c_str());
     background->ready(log);
   }
   try {
@@ -210,8 +215,8 @@ void add_up_command(CLI::App& app) {
                    "Directory with sim.toml, mdh.toml, ...; hosts.toml in it says what runs on\n"
                    "other hosts, by ssh")
       ->required();
-  command->add_option("--run-dir", options.run_dir, "Where the programs meet")
-      ->capture_default_str();
+  command->add_option("--run-dir", options.run_dir,
+                      "Where the programs meet; run_dir of their files if not given");
   command
       ->add_option("--set", options.overrides,
                    "key=value for all, mdh:key=value for one program; may be repeated")

@@ -81,7 +81,9 @@ void MessageStore::check_header(const std::string& path, std::string_view sender
                 "from sequence number 1");
   if (sender != header_->sender || target != header_->target)
     throw Error("FIX store " + path + " belongs to the session " + header_->sender + " -> " +
-                header_->target + ", not to " + std::string(sender) + " -> " + std::string(target));
+                header_->target + ", not to " + std::string(sender) + " -> " + std::string(target) +
+                ": another configuration has run here. Give another run directory (--run-dir), or, "
+                "where that run is over for good, remove this file and the journal beside it");
 }
 
 char* MessageStore::begin_message() noexcept {

@@ -237,15 +237,15 @@ TEST(CrossCheck, TwoVenuesAreWiredEachToItself) {
   };
   for (const Change& change :
        {Change{"strategy", "{run_dir}/mdh-2.fabric", "{run_dir}/mdh-3.fabric",
-               "strategy.toml: venue[1].feed.endpoint is run/mdh-3.fabric"},
+               "strategy.toml: venue[1].feed.endpoint is run/venues/mdh-3.fabric"},
         Change{"strategy", "{run_dir}/oeg-2.fabric", "{run_dir}/oeg-3.fabric",
-               "strategy.toml: venue[1].gateway.endpoint is run/oeg-3.fabric"},
+               "strategy.toml: venue[1].gateway.endpoint is run/venues/oeg-3.fabric"},
         Change{
             "strategy", "{run_dir}/oeg-2.fabric", "{run_dir}/oeg-1.fabric",
             "oeg-1.toml: venue_number is 1, and strategy.toml: venue[1].gateway.endpoint takes it "
             "for a program of venue 2"},
         Change{"risk", "{run_dir}/mdh-2.fabric", "{run_dir}/mdh-3.fabric",
-               "risk.toml: venue[1].feed.endpoint is run/mdh-3.fabric"},
+               "risk.toml: venue[1].feed.endpoint is run/venues/mdh-3.fabric"},
         Change{"risk", "{run_dir}/oeg-2.fabric", "{run_dir}/oeg-1.fabric",
                "oeg-1.toml: venue_number is 1, and risk.toml: venue[1].gateway.endpoint takes it "
                "for a program of venue 2"},
@@ -303,7 +303,7 @@ TEST(CrossCheck, ShardsAreOfTheSameSymbolsWhereverOneLeadsToAnother) {
       {"oeg-2", "shard = \"2/2\"", "shard = \"1/2\"",
        "strategy.toml: venue[1].shard is of shard 2/2, and oeg-2.toml: mdh.shard"},
       {"strategy", "{run_dir}/oeg-2.fabric", "{run_dir}/oeg-3.fabric",
-       "strategy.toml: venue[1].gateway.endpoint is run/oeg-3.fabric"},
+       "strategy.toml: venue[1].gateway.endpoint is run/shards/oeg-3.fabric"},
       {"risk-2", "{run_dir}/mdh-2.fabric", "{run_dir}/mdh-1.fabric",
        "risk-2.toml: feed.endpoint is of shard 1/2, and oeg-2.toml: mdh.shard, where "
        "gateway.endpoint leads, of shard 2/2"},
