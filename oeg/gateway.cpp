@@ -469,6 +469,7 @@ void Gateway::journal_refusal(const wire::OrderRequest& request,
   record.time_in_force = request.time_in_force;
   if (const Instrument* instrument = instruments_.find(request.instrument_id))
     std::memcpy(record.symbol, instrument->symbol.text, instrument->symbol.length);
+  record.set_exchange_time(instruments_.exchange_time_ns());
   append(record, false);
 }
 

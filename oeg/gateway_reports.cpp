@@ -416,6 +416,7 @@ void Gateway::journal(const wire::OrderEvent& event, const Order& order, std::ui
   record.instructions = order.instructions;
   const fix::Symbol& symbol = instruments_[order.instrument].symbol;
   std::memcpy(record.symbol, symbol.text, symbol.length);
+  record.set_exchange_time(instruments_.exchange_time_ns());
   append(record, more);
 }
 

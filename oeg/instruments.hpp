@@ -74,6 +74,8 @@ class Instruments {
   }
 
   void update(const wire::BookUpdate& update) noexcept {
+    if (wire::is_of_feed(update.kind)) [[likely]]
+      exchange_time_ns_ = update.exchange_time_ns;
     if (update.instrument_id < instruments_.size()) [[likely]] {
       if (update.kind == wire::UpdateKind::kFeedState ||
           update.kind == wire::UpdateKind::kBookCleared) [[unlikely]]
@@ -92,6 +94,8 @@ class Instruments {
       set_quote(instruments_[image.instrument_id], image.bids[0].price, image.asks[0].price,
                 image.feed_state());
   }
+  // The time of day of the newest message of the feed; 0: there was none.
+  std::uint64_t exchange_time_ns() const noexcept { return exchange_time_ns_; }
   // mdh is gone, or its feed changed as a whole.
   void set_all(wire::FeedState feed) noexcept {
     for (Instrument& instrument : instruments_)
@@ -107,6 +111,7 @@ class Instruments {
   }
   std::vector<Instrument> instruments_;
   market::Symbols symbols_;
+  std::uint64_t exchange_time_ns_ = 0;
 };
 
 }  // namespace tickpath::oeg

@@ -20,8 +20,10 @@ config::Schema<PaceOptions> pace_schema() {
                 "As recorded (times replay.speed), or as fast as replay.max_rate allows");
   schema.real("speed", &P::speed, {0.001, 1e6}, "times",
               "Recorded pace: 10 replays ten times as fast as it was");
-  schema.duration("max_idle", &P::max_idle_ns, {0, 86'400 * kSecondNs},
-                  "Recorded pace: a longer recorded silence is cut to this; 0s: never");
+  schema.duration(
+      "max_idle", &P::max_idle_ns, {0, 86'400 * kSecondNs},
+      "Recorded pace: a longer recorded silence is cut to this, and timers of strategies "
+      "by the wall's clock miss it; 0s: never");
   schema.integer("max_rate", &P::rate, {0, 100'000'000}, "messages/s",
                  "Rate of pace = \"max\"; 0: no limit, receivers may lose packets");
   schema.integer("burst", &P::burst, {1, 10'000}, "messages",

@@ -29,7 +29,7 @@ struct ReplayConfig {
   std::string file;
   std::string stock;
   StartRule start = StartRule::kCommand;
-  PaceOptions pace{.max_idle_ns = 1'000'000'000, .rate = 200'000, .burst = 16};
+  PaceOptions pace{.rate = 200'000, .burst = 16};
   std::string from, to;  // times of day, of pace; empty: none
   std::int64_t settle_ns = 1'000'000'000;
   std::uint32_t read_ahead_blocks = 64;

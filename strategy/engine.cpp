@@ -58,7 +58,8 @@ Engine::Engine(const EngineOptions& options, const std::vector<StackPorts>& stac
       log_(log),
       instruments_(options.instruments_max * stacks.size()),
       held_symbols_(options.instruments_max * stacks.size()),
-      timers_(options.timers_max) {
+      timers_(options.timers_max),
+      market_timers_(options.timers_max) {
   TICKPATH_CHECK(!stacks.empty() && stacks.size() <= TICKPATH_VENUES_MAX,
                  "the configuration has checked how many venues there are");
   instances_.reserve(kInstancesMax);
@@ -111,6 +112,7 @@ Instance& Engine::add(const tickpath_plugin& plugin, PluginSpec spec) {
                                                      : "status " + std::to_string(status)));
   }
   timers_.add_owner();
+  market_timers_.add_owner();
   instance->known = true;
   instances_.push_back(std::move(instance));
   by_strategy_[spec.id] = instances_.back().get();
@@ -140,6 +142,7 @@ void Engine::start(Instance& instance) {
   if (!why.empty()) {
     instance.set_state(InstanceState::kFailed);
     timers_.drop(instance.index);
+    market_timers_.drop(instance.index);
     counters_.plugins_failed.add();
     throw PluginError(why);
   }
@@ -167,21 +170,29 @@ bool Engine::drained() const noexcept {
   return true;
 }
 
-bool Engine::on_turn() noexcept {
+bool Engine::fire(Timers& timers, std::uint64_t now_ns, std::uint64_t id_bit) noexcept {
   bool any = false;
   trace_id_ = 0;
-  if (names_.load(std::memory_order_relaxed) != names_taken_) [[unlikely]]
-    take_names();
   event_venue_ = TICKPATH_NO_VENUE;
   // Bounded: a timer that sets itself anew with no delay must not starve the market.
   Timer timer;
-  for (int i = 0; i < 16 && timers_.take_due(now_ns_, timer); ++i) {
+  for (int i = 0; i < 16 && timers.take_due(now_ns, timer); ++i) {
     Instance& instance = *instances_[timer.owner];
     any = true;
     if (instance.alive() && instance.plugin.timer != nullptr)
       guard(instance, Callback::kTimer,
-            [&] { return instance.plugin.timer(instance.self, timer.id, timer.cookie); });
+            [&] { return instance.plugin.timer(instance.self, timer.id | id_bit, timer.cookie); });
   }
+  return any;
+}
+
+bool Engine::on_turn() noexcept {
+  trace_id_ = 0;
+  if (names_.load(std::memory_order_relaxed) != names_taken_) [[unlikely]]
+    take_names();
+  bool any = fire(timers_, now_ns_, 0);
+  // More were due at one message than fire() takes.
+  any |= fire(market_timers_, market_clock_.elapsed_ns(), kMarketTimer);
   for (std::uint64_t left = sweeping_; left != 0; left &= left - 1)
     any |= sweep(*instances_[static_cast<std::size_t>(std::countr_zero(left))]);
   return any;

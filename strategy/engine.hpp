@@ -41,6 +41,7 @@
 #include "common/wire/shard.hpp"
 #include "strategy/counters.hpp"
 #include "strategy/instance.hpp"
+#include "strategy/market_clock.hpp"
 #include "strategy/plugin.h"
 #include "strategy/plugin_log.hpp"
 #include "strategy/ports.hpp"
@@ -53,7 +54,7 @@ namespace tickpath::strategy {
 struct EngineOptions {
   std::uint32_t instruments_max = 16'384;
   std::uint32_t orders_max = 4'096;  // open at once, per strategy
-  std::uint32_t timers_max = 256;    // set at once, each strategy
+  std::uint32_t timers_max = 256;    // set at once, each strategy, by either clock
   // Cancels every open order when mdh or its feed is lost, and those in one instrument when its
   // book alone is.
   bool cancel_when_feed_stale = true;
@@ -154,7 +155,8 @@ class Engine {
   // Timers that are due, and cancels that the engine itself wants. Each turn. True: it did
   // anything.
   bool on_turn() noexcept;
-  // For a thread that wants to sleep. Timers::kNever: none.
+  // For a thread that wants to sleep, by the wall's clock: the market's moves by its messages
+  // alone. Timers::kNever: none.
   std::uint64_t next_timer_ns() const noexcept { return timers_.next_deadline_ns(); }
 
   // Calls every plugin's `stop`, then cancels what is open. Further orders are refused.
@@ -249,6 +251,18 @@ class Engine {
   }
   // The listing of the same symbol at another venue; kNoInstrument: not listed there.
   std::uint32_t listing_at(std::size_t venue, std::uint32_t listing) const noexcept;
+
+  // Ids of timers by the market's clock have this bit.
+  static constexpr std::uint64_t kMarketTimer = std::uint64_t{1} << 63;
+  // Calls back for timers that are due, a bounded number. True: there was one.
+  bool fire(Timers& timers, std::uint64_t now_ns, std::uint64_t id_bit) noexcept;
+  // The feed of a stack has a message of this time. Before its callbacks.
+  void move_market(const Stack& stack, std::uint64_t exchange_time_ns) noexcept {
+    if (stack.index != 0) return;
+    market_clock_.take(exchange_time_ns);
+    if (market_timers_.next_deadline_ns() <= market_clock_.elapsed_ns()) [[unlikely]]
+      fire(market_timers_, market_clock_.elapsed_ns(), kMarketTimer);
+  }
 
   // ---- callbacks (engine_dispatch.cpp)
 
@@ -374,7 +388,9 @@ class Engine {
   std::uint64_t alive_ = 0;                   // bit per instance that may be called
   std::uint64_t sweeping_ = 0;                // bit per instance with cancels to send
   std::vector<std::uint64_t> held_symbols_;   // by listing: what oeg knows the id as; 0: unknown
-  Timers timers_;
+  Timers timers_;                             // by the wall's clock
+  MarketClock market_clock_;
+  Timers market_timers_;
   bool symbols_unsettled_ = false;  // some are waited for
   // Control thread: every table that there ever was, as plugins keep texts of them.
   std::vector<std::unique_ptr<const control::LongNames>> all_names_;

@@ -63,6 +63,7 @@ void Engine::contain(Instance& instance, std::string_view callback, std::string_
   note(instance, TICKPATH_LOG_ERROR, true, text.view());
   instance.set_failure(text.view());  // for the summary
   timers_.drop(instance.index);
+  market_timers_.drop(instance.index);
   want_cancels(instance, false, all_listings());
 }
 
@@ -71,6 +72,8 @@ void Engine::on_update(const wire::BookUpdate& update, std::size_t at) noexcept 
   const std::uint64_t tick = stack.tick(update.trace_id);
   trace_.stamp(trace::Hop::kStrategySeen, tick);
   counters_.updates.add();
+  if (wire::is_of_feed(update.kind)) [[likely]]
+    move_market(stack, update.exchange_time_ns);
   event_venue_ = stack.venue;
   if (update.kind == wire::UpdateKind::kFeedState) [[unlikely]]
     return on_feed_state(stack, update);
@@ -135,6 +138,7 @@ void Engine::on_imbalance(const wire::ImbalanceUpdate& update, std::size_t at) n
   const std::uint64_t tick = stack.tick(update.trace_id);
   trace_.stamp(trace::Hop::kStrategySeen, tick);
   counters_.updates.add();
+  move_market(stack, update.exchange_time_ns);
   event_venue_ = stack.venue;
   const std::uint32_t listing = stack.listing(update.instrument_id);
   if (listing == wire::kNoInstrument) [[unlikely]] {

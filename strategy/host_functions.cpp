@@ -389,10 +389,26 @@ struct HostFunctions {
         instance.engine.timers_.set(instance.engine.now_ns_ + delay_ns, cookie, instance.index);
     return *timer_id == 0 ? TICKPATH_CAPACITY : TICKPATH_OK;
   }
+  static std::uint64_t market_ns(void* context) noexcept {
+    return of(context).engine.market_clock_.time_of_day_ns();
+  }
+  static std::int32_t set_market_timer(void* context, std::uint64_t delay_ns, std::uint64_t cookie,
+                                       std::uint64_t* timer_id) noexcept {
+    Instance& instance = of(context);
+    Engine& engine = instance.engine;
+    if (instance.in_create()) return TICKPATH_NOT_NOW;
+    *timer_id = engine.market_timers_.set(engine.market_clock_.elapsed_ns() + delay_ns, cookie,
+                                          instance.index);
+    if (*timer_id == 0) return TICKPATH_CAPACITY;
+    *timer_id |= Engine::kMarketTimer;
+    return TICKPATH_OK;
+  }
   static std::int32_t cancel_timer(void* context, std::uint64_t timer_id) noexcept {
     Instance& instance = of(context);
-    return instance.engine.timers_.cancel(timer_id, instance.index) ? TICKPATH_OK
-                                                                    : TICKPATH_INVALID;
+    Timers& timers = (timer_id & Engine::kMarketTimer) == 0 ? instance.engine.timers_
+                                                            : instance.engine.market_timers_;
+    return timers.cancel(timer_id & ~Engine::kMarketTimer, instance.index) ? TICKPATH_OK
+                                                                           : TICKPATH_INVALID;
   }
 
   static void log(void* context, std::int32_t level, const char* text, std::size_t size) noexcept {
@@ -497,7 +513,9 @@ void fill_host(Instance& instance, std::uint32_t listings) noexcept {
                    F::history,
                    F::ask_value,
                    F::value_answer,
-                   F::can_send};
+                   F::can_send,
+                   F::market_ns,
+                   F::set_market_timer};
 }
 
 }  // namespace tickpath::strategy

@@ -1,6 +1,6 @@
 /* The contract between the strategy engine and a plugin: one shared object, one C entry, plain
- * structs of function pointers. This header is pure C and needs nothing else of tickpath; C++
- * authors derive from tickpath::Strategy in plugin.hpp instead.
+ * structs of function pointers. This header and plugin_values.h are pure C and need nothing else of
+ * tickpath; C++ authors derive from tickpath::Strategy in plugin.hpp instead.
  *
  * Stability. TICKPATH_PLUGIN_ABI_VERSION changes whenever a plugin built before would misbehave.
  * Functions may be appended to tickpath_host without raising it: a plugin asks for no more than the
@@ -19,12 +19,16 @@
  *
  * Units. Prices: 1/10,000 of the currency unit. Quantities: shares. Cash: price times shares, in
  * 1/10,000. Times: nanoseconds; `now_ns` counts from an arbitrary start and never runs backwards.
+ * That is the wall's clock. A replay's market has another one: it runs at replay.speed, leaves out
+ * what replay.max_idle cuts, stands still in a pause. exchange_time_ns and market_ns are of it.
  */
 #ifndef TICKPATH_STRATEGY_PLUGIN_H
 #define TICKPATH_STRATEGY_PLUGIN_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "strategy/plugin_values.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -369,41 +373,6 @@ typedef struct tickpath_history {
   uint8_t reserved[7];
 } tickpath_history;
 
-/* Values that strategies of several programs and hosts share, in the memory of an mdh that keeps
- * them (values.keys there, values.endpoint of this program). */
-#define TICKPATH_VALUE_BYTES 400
-#define TICKPATH_ANY_VERSION 0xffffffffffffffffull
-enum tickpath_value_operation {
-  TICKPATH_VALUE_GET = 0,
-  TICKPATH_VALUE_PUT = 1,   /* whatever it was */
-  TICKPATH_VALUE_SWAP = 2,  /* only if it is at expected_version; 0: if there is none */
-  TICKPATH_VALUE_REMOVE = 3 /* the same; TICKPATH_ANY_VERSION: whatever it was */
-};
-enum tickpath_value_result {
-  TICKPATH_VALUE_DONE = 0,
-  TICKPATH_VALUE_ABSENT = 1,   /* get, remove: there is no such key */
-  TICKPATH_VALUE_CONFLICT = 2, /* it is at another version; version and bytes are what it is */
-  TICKPATH_VALUE_FULL = 3,     /* there is no place for one more key */
-  TICKPATH_VALUE_BUSY = 4,     /* others changed it at every attempt; nothing was done */
-  TICKPATH_VALUE_FAILED = 5,   /* nobody keeps values there, or the connection; nothing was done */
-  TICKPATH_VALUE_UNKNOWN = 6   /* the connection failed behind a change: it took place, or not */
-};
-typedef struct tickpath_value_request {
-  uint32_t operation;
-  uint32_t length;           /* of bytes; put and swap */
-  uint64_t expected_version; /* swap and remove */
-  const char* key;           /* 1 to 32 bytes, NUL behind them */
-  const void* bytes;
-} tickpath_value_request;
-/* A version rises by one with each change, from 1, also when a key is removed and comes back. */
-typedef struct tickpath_value {
-  uint64_t version;             /* as it is now; 0: there is none */
-  uint64_t written_realtime_ns; /* by the writer's clock */
-  uint32_t result;
-  uint32_t length;
-  uint8_t bytes[TICKPATH_VALUE_BYTES];
-} tickpath_value;
-
 /* The engine, as a plugin sees it. `context` is always the first argument. */
 typedef struct tickpath_host {
   uint32_t abi_version;
@@ -455,7 +424,9 @@ typedef struct tickpath_host {
   size_t (*open_orders)(void* context, uint32_t instrument, tickpath_open_order* values,
                         size_t capacity);
 
-  /* Time. One-shot timers; `cookie` comes back with the callback. They can be set from start on. */
+  /* Time. One-shot timers; `cookie` comes back with the callback. set_timer is by the wall's clock.
+   * In start it works as well (not in create), and may fire before gateway_state tells of an oeg.
+   */
   uint64_t (*now_ns)(void* context);
   int32_t (*set_timer)(void* context, uint64_t delay_ns, uint64_t cookie, uint64_t* timer_id);
   int32_t (*cancel_timer)(void* context, uint64_t timer_id);
@@ -549,6 +520,14 @@ typedef struct tickpath_host {
 
   /* 1: a new order in it can be sent now: its venue's or shard's oeg is there and accepts it. */
   int32_t (*can_send)(void* context, uint32_t instrument);
+
+  /* By the market's clock: the time of day of the newest message of the first venue's feed (its
+   * first shard); 0: there was none yet. The timer fires with the first message that is delay_ns
+   * later than now (in start: than the feed's first), before its other callbacks. It waits as long
+   * as the feed is silent; the night between two days takes no time. cancel_timer takes either. */
+  uint64_t (*market_ns)(void* context);
+  int32_t (*set_market_timer)(void* context, uint64_t delay_ns, uint64_t cookie,
+                              uint64_t* timer_id);
 } tickpath_host;
 
 /* What a plugin gives. Any callback but create and destroy may be null: not interested. */

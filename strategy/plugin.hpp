@@ -436,6 +436,16 @@ class Strategy {
     if (set && timer_id != nullptr) *timer_id = id;
     return set;
   }
+  // By the market's clock in place of the wall's: see plugin.h.
+  bool set_market_timer(std::uint64_t delay_ns, std::uint64_t cookie = 0,
+                        std::uint64_t* timer_id = nullptr) noexcept {
+    std::uint64_t id = 0;
+    const bool set = host_->set_market_timer(host_->context, delay_ns, cookie, &id) == TICKPATH_OK;
+    if (set && timer_id != nullptr) *timer_id = id;
+    return set;
+  }
+  // The exchange's time of day; 0: its feed has not told it yet.
+  std::uint64_t market_ns() const noexcept { return host_->market_ns(host_->context); }
   bool cancel_timer(std::uint64_t timer_id) noexcept {
     return host_->cancel_timer(host_->context, timer_id) == TICKPATH_OK;
   }

@@ -27,6 +27,13 @@ enum class UpdateKind : std::uint8_t {
   kNumbering = 13,    // of the feed, begins anew from here on: see numbering(); of no instrument
 };
 
+// The update stands for a message of the feed, and its time is the exchange's. The others are mdh's
+// own, and may have none.
+constexpr bool is_of_feed(UpdateKind kind) noexcept {
+  return kind != UpdateKind::kFeedState && kind != UpdateKind::kBookCleared &&
+         kind != UpdateKind::kNumbering && kind != UpdateKind::kNone;
+}
+
 // FeedState of an instrument as mdh knows it; a strategy must not quote on anything but kGood.
 enum class FeedState : std::uint8_t { kUnknown = 0, kGood = 1, kStale = 2, kEnded = 3 };
 

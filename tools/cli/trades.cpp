@@ -49,6 +49,7 @@ class Reader {
                               event.strategy_id, event.side, record.type, record.time_in_force,
                               event.price, record.order_shares, 0, event.state,
                               wire::RejectReason::kNone});
+    trades_.orders.back().exchange_time_ns = record.exchange_time_ns();
   }
 
   TradedOrder* order_of(const wire::OrderEvent& event) {
@@ -64,7 +65,8 @@ class Reader {
       trades_.fills.push_back({record.sequence, record.realtime_ns,
                                order == nullptr ? 0 : order->id, record.execution_id,
                                symbol(record), event.strategy_id, event.side, event.shares,
-                               wire::executed_price(event), event.report_kind});
+                               wire::executed_price(event), event.report_kind,
+                               record.exchange_time_ns(), order == nullptr ? 0 : order->trace_id});
     if (order == nullptr) return;
     if (const auto said = texts_.find(event.order_id); said != texts_.end())
       order->venue_text = said->second;

@@ -28,6 +28,8 @@ struct TradedOrder {
   wire::RejectReason reason = wire::RejectReason::kNone;
   bool triggered = false;    // a stop order, and the venue told that its price was reached
   std::string venue_text{};  // what the venue said last of it or of a request to change it
+  // The exchange's time of day when it was sent, by the feed as oeg had it; 0: not known.
+  std::uint64_t exchange_time_ns = 0;
 };
 
 struct TradedFill {
@@ -41,6 +43,8 @@ struct TradedFill {
   std::uint32_t shares = 0;
   ExecutedPrice price;
   wire::ReportKind kind = wire::ReportKind::kFill;  // or kFillCanceled, kFillCorrected
+  std::uint64_t exchange_time_ns = 0;               // as an order's, when its report came
+  std::uint64_t trace_id = 0;                       // of its order
 };
 
 // What a strategy held before the first fill that is listed.

@@ -85,7 +85,10 @@ void add(CLI::App& app, const char* name, const char* help, Print print) {
       ->check(CLI::Range(1, 255));
   command->add_option("--symbol", arguments->symbol, "In this instrument alone");
   command->footer(
-      "CSV, of the day that oeg's journal is in. Prices and cash are in currency units.");
+      "CSV, of the day that oeg's journal is in. Prices and cash are in currency units.\n"
+      "exchange_time is the feed's time of day when oeg sent the order, or had the report of the\n"
+      "fill: the recording's in a replay; empty without mdh.endpoint in oeg's file. tick is the\n"
+      "message of the feed that caused the order; 0: none did.");
   command->callback([arguments, print] {
     std::fputs(print(*arguments).c_str(), stdout);
     std::fflush(stdout);

@@ -9,6 +9,7 @@
 #include "common/trace/report.hpp"
 #include "common/trace/stamp.hpp"
 #include "common/wire/names.hpp"
+#include "tools/cli/progress_bar.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -32,6 +33,9 @@ std::string time_text(std::int64_t ns) {
   return formatted("%s.%09dZ", head, static_cast<int>(ns % 1'000'000'000));
 }
 
+// "09:30:00.000000001"; empty: not known.
+std::string time_of_day(std::uint64_t ns) { return ns == 0 ? std::string() : time_of_day_text(ns); }
+
 // Of 1/10,000; "12.3400", with two more digits where they say something.
 std::string money(std::int64_t value, unsigned hundredths = 0) {
   const std::uint64_t size =
@@ -42,7 +46,7 @@ std::string money(std::int64_t value, unsigned hundredths = 0) {
   return hundredths == 0 ? digits : digits + formatted("%02u", hundredths % 100);
 }
 
-// Of several venues with the venue's number: "2:17".
+// "17"; where there are several venues with the venue's number, "2:17". "0": no tick is known.
 std::string tick_text(std::uint64_t tick) {
   const std::string sequence = std::to_string(trace::sequence_of_tick(tick));
   const unsigned venue = trace::venue_of_tick(tick);
@@ -52,31 +56,33 @@ std::string tick_text(std::uint64_t tick) {
 // -------------------------------------------------------------------------------------- tables
 
 Table orders_table(const Trades& trades) {
-  Table table{{"sent_utc", "strategy", "order_id", "symbol", "side", "type", "time_in_force",
-               "price", "shares", "filled", "state", "reason", "tick", "triggered", "venue_text"},
+  Table table{{"sent_utc", "exchange_time", "strategy", "order_id", "symbol", "side", "type",
+               "time_in_force", "price", "shares", "filled", "state", "reason", "tick", "triggered",
+               "venue_text"},
               {}};
   for (const TradedOrder& order : trades.orders)
     table.rows.push_back(
-        {time_text(order.sent_ns), std::to_string(order.strategy), std::to_string(order.id),
-         order.symbol, text(order.side), std::string(wire::name(order.type)),
-         std::string(wire::name(order.time_in_force)), order.price == 0 ? "" : money(order.price),
-         std::to_string(order.shares), std::to_string(order.filled),
-         std::string(wire::name(order.state)),
+        {time_text(order.sent_ns), time_of_day(order.exchange_time_ns),
+         std::to_string(order.strategy), std::to_string(order.id), order.symbol, text(order.side),
+         std::string(wire::name(order.type)), std::string(wire::name(order.time_in_force)),
+         order.price == 0 ? "" : money(order.price), std::to_string(order.shares),
+         std::to_string(order.filled), std::string(wire::name(order.state)),
          order.reason == wire::RejectReason::kNone ? "" : std::string(wire::name(order.reason)),
          tick_text(order.trace_id), order.triggered ? "yes" : "", order.venue_text});
   return table;
 }
 
 Table fills_table(const Trades& trades) {
-  Table table{{"time_utc", "strategy", "order_id", "symbol", "side", "shares", "price",
-               "execution_id", "kind"},
+  Table table{{"time_utc", "exchange_time", "strategy", "order_id", "symbol", "side", "shares",
+               "price", "execution_id", "kind", "tick"},
               {}};
   for (const TradedFill& fill : trades.fills)
-    table.rows.push_back({time_text(fill.time_ns), std::to_string(fill.strategy),
-                          fill.order_id == 0 ? "" : std::to_string(fill.order_id), fill.symbol,
-                          text(fill.side), std::to_string(fill.shares),
-                          money(fill.price.price, fill.price.hundredths),
-                          std::to_string(fill.execution_id), std::string(wire::name(fill.kind))});
+    table.rows.push_back(
+        {time_text(fill.time_ns), time_of_day(fill.exchange_time_ns), std::to_string(fill.strategy),
+         fill.order_id == 0 ? "" : std::to_string(fill.order_id), fill.symbol, text(fill.side),
+         std::to_string(fill.shares), money(fill.price.price, fill.price.hundredths),
+         std::to_string(fill.execution_id), std::string(wire::name(fill.kind)),
+         tick_text(fill.trace_id)});
   return table;
 }
 

@@ -94,7 +94,7 @@ class Reader {
         .number(std::uint64_t{event.cumulative_shares})
         .text(wire::name(event.state))
         .text(none ? "" : wire::name(event.reason))
-        .number(record.execution_id);
+        .number(report ? record.execution_id : 0);
     sink_(record.sequence, row_.bytes());
   }
 

@@ -31,8 +31,10 @@ class TradesOfAJournal : public ::testing::Test {
     record.type = wire::OrderType::kPegged;
     record.time_in_force = wire::TimeInForce::kGoodTillCancel;
     std::memcpy(record.symbol, "AAPL", 4);
+    record.set_exchange_time(exchange_time_ns);
     ASSERT_TRUE(journal.append(record));
   }
+  static inline std::uint64_t exchange_time_ns = 0;  // of the next records
   static wire::OrderEvent requested(std::uint64_t id, wire::RequestKind kind, std::uint64_t target,
                                     std::uint32_t price) {
     return {.order_id = id,
@@ -81,11 +83,27 @@ TEST_F(TradesOfAJournal, FollowAnOrderThroughItsReplacementAndItsFills) {
   const Trades trades = read_trades(options().path);  // while it is in use
   ASSERT_EQ(trades.orders.size(), 1u);
   EXPECT_THAT(orders_csv(trades),
-              HasSubstr("\n2023-11-14T22:13:20.123456789Z,1,1,AAPL,buy,pegged,gtc,100.1000,200,60,"
+              HasSubstr("\n2023-11-14T22:13:20.123456789Z,,1,1,AAPL,buy,pegged,gtc,100.1000,200,60,"
                         "partly_filled,,5,,\n"));
-  EXPECT_THAT(fills_csv(trades), HasSubstr("Z,1,1,AAPL,buy,60,100.090050,77,fill\n"));
+  EXPECT_THAT(fills_csv(trades), HasSubstr("Z,,1,1,AAPL,buy,60,100.090050,77,fill,5\n"));
   EXPECT_THAT(positions_csv(trades, {{1, "AAPL", 0, -15'000}}),
               HasSubstr("\n1,AAPL,60,0,60,0,1,-6005.4030,0.0000,-1.5000,-1.5000\n"));
+}
+
+// In a replay the wall's clock says nothing about the market.
+TEST_F(TradesOfAJournal, HaveTheExchangesTimeWhereOegHadAFeed) {
+  oeg::Journal journal(options());
+  exchange_time_ns = 34'200'000'000'001;
+  append(journal, requested(1, wire::RequestKind::kNew, 0, 1'000'000), 100);
+  exchange_time_ns = 34'261'500'000'000;
+  append(journal, fill(1, 60, 1'000'900, 60, OrderState::kPartlyFilled), 0);
+  exchange_time_ns = 0;
+  const Trades trades = read_trades(options().path);
+  EXPECT_THAT(orders_csv(trades), HasSubstr("sent_utc,exchange_time,strategy,"));
+  EXPECT_THAT(orders_csv(trades), HasSubstr("Z,09:30:00.000000001,1,1,AAPL,buy,pegged,gtc,"
+                                            "100.0000,100,60,partly_filled,"));
+  EXPECT_THAT(fills_csv(trades),
+              HasSubstr("Z,09:31:01.500000000,1,1,AAPL,buy,60,100.090050,77,fill,5\n"));
 }
 
 TEST_F(TradesOfAJournal, HoldWhatWasRefusedWithItsReason) {

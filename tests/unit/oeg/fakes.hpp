@@ -131,6 +131,16 @@ struct GatewayFixture {
     update.set_states(feed, wire::TradingState::kTrading);
     gateway->instruments().update(update);
   }
+  // The feed has a message of this time.
+  void market_at(std::uint64_t exchange_time_ns, wire::UpdateKind kind = wire::UpdateKind::kAdd) {
+    wire::BookUpdate update{.exchange_time_ns = exchange_time_ns,
+                            .instrument_id = kInstrument,
+                            .best_bid = 1'000'000,
+                            .best_ask = 1'001'000,
+                            .kind = kind};
+    update.set_states(wire::FeedState::kGood, wire::TradingState::kTrading);
+    gateway->instruments().update(update);
+  }
   static std::uint64_t id(std::uint32_t counter) {
     return wire::OrderId::make(kStrategy, 1, counter);
   }

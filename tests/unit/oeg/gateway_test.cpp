@@ -98,6 +98,21 @@ TEST_F(Gateway, AReplacementRepeatsTheTermsOfItsOrder) {
   EXPECT_EQ(asked.instructions, wire::kPostOnly);
 }
 
+TEST_F(Gateway, RecordsTheExchangesTimeOfEachRequestAndReport) {
+  rest(1);
+  EXPECT_EQ(journal.records.back().exchange_time_ns(), 0u) << "no message had one";
+  market_at(34'200'000'000'007);
+  ASSERT_EQ(request(limit_order(2)), RejectReason::kNone);
+  EXPECT_EQ(journal.records.back().exchange_time_ns(), 34'200'000'000'007u);
+  EXPECT_EQ(journal.records.back().order_shares, 100u);
+  market_at(40'000'000'000'000);
+  report(ExecType::kFill, id(2), 0, 100, 100, 1'000'000);
+  EXPECT_EQ(journal.records.back().exchange_time_ns(), 40'000'000'000'000u);
+  EXPECT_EQ(journal.records.back().execution_id, executions);
+  market_at(0, wire::UpdateKind::kFeedState);  // mdh's own word
+  EXPECT_EQ(gateway->instruments().exchange_time_ns(), 40'000'000'000'000u);
+}
+
 TEST_F(Gateway, FollowsAVenueThatTakesSharesOffAnOrderUntraded) {
   rest(1);
   report(ExecType::kRestated, id(1), 60, 0);

@@ -50,6 +50,7 @@ TEST(SimConfig, TurnsTimesAndSpeedIntoAPace) {
   EXPECT_EQ(pace.speed, 10.0);
   EXPECT_EQ(pace.max_idle_ns, 5'000'000u);
   EXPECT_EQ(pace_options(load("").replay).to_ns, kNoTime);
+  EXPECT_EQ(pace_options(load("").replay).max_idle_ns, 0u) << "no silence is cut unasked";
 }
 
 TEST(SimConfig, RefusesWhatMakesNoSenseAndNamesTheKey) {

@@ -53,6 +53,7 @@ class Scripted : public tickpath::Strategy {
   using tickpath::Strategy::limit;
   using tickpath::Strategy::log;
   using tickpath::Strategy::market;
+  using tickpath::Strategy::market_ns;
   using tickpath::Strategy::open_order;
   using tickpath::Strategy::open_orders;
   using tickpath::Strategy::pegged;
@@ -66,6 +67,7 @@ class Scripted : public tickpath::Strategy {
   using tickpath::Strategy::reserve;
   using tickpath::Strategy::round_down;
   using tickpath::Strategy::round_up;
+  using tickpath::Strategy::set_market_timer;
   using tickpath::Strategy::set_timer;
   using tickpath::Strategy::stop_order;
   using tickpath::Strategy::subscribe;

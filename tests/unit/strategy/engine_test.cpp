@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 
 #include "common/base/foreign_code.hpp"
-#include "strategy/plugin_file.hpp"
 #include "tests/unit/strategy/engine_fixture.hpp"
 
 namespace tickpath::strategy {
@@ -253,63 +252,6 @@ TEST_F(Market, AnInstrumentThatIsStaleAloneStaysSoWhenTheFeedIsGood) {
 TEST_F(Market, AnInstrumentBeyondTheTablesIsCountedNotTouched) {
   engine.on_update(update(64, 100'000, 100'100));
   EXPECT_EQ(engine.counters().instruments_beyond.get(), 1u);
-}
-
-TEST_F(Market, TimersFireInOrderOnceAndOnlyWhenDue) {
-  Scripted& strategy = add(1);
-  engine.advance(1'000);
-  EXPECT_TRUE(strategy.set_timer(500, 5));
-  EXPECT_TRUE(strategy.set_timer(100, 1));
-  std::uint64_t third = 0;
-  EXPECT_TRUE(strategy.set_timer(200, 2, &third));
-  EXPECT_TRUE(strategy.cancel_timer(third));
-  EXPECT_EQ(engine.next_timer_ns(), 1'100u);
-  engine.advance(1'099);
-  EXPECT_FALSE(engine.on_turn());
-  engine.advance(2'000);
-  EXPECT_TRUE(engine.on_turn());
-  EXPECT_THAT(strategy.timers, ElementsAre(1u, 5u));
-  EXPECT_EQ(engine.next_timer_ns(), Timers::kNever);
-}
-
-// Arms a timer where it has everything that it needs for it: in start().
-class Waiting final : public Scripted {
-  void start() override {
-    set = set_timer(500, 7);
-    if (fails) throw std::runtime_error("not today");
-  }
-
- public:
-  static inline bool fails = false;
-  bool set = false;
-};
-
-TEST_F(Market, ATimerOfStartFiresAfterItsDelay) {
-  static const tickpath_plugin plugin = plugin_boundary::describe<Waiting>("waiting", "1");
-  Waiting::fails = false;
-  engine.advance(1'000);
-  add(1, plugin);
-  const auto& waiting = static_cast<const Waiting&>(*Scripted::last_made);
-  EXPECT_TRUE(waiting.set);
-  engine.advance(1'499);
-  EXPECT_FALSE(engine.on_turn());
-  engine.advance(1'500);
-  EXPECT_TRUE(engine.on_turn());
-  EXPECT_THAT(waiting.timers, ElementsAre(7u));
-}
-
-TEST_F(Market, ATimerOfAStartThatFailedIsGone) {
-  static const tickpath_plugin plugin = plugin_boundary::describe<Waiting>("waiting", "1");
-  Waiting::fails = true;
-  EXPECT_THROW(add(1, plugin), PluginError);
-  EXPECT_EQ(engine.next_timer_ns(), Timers::kNever);
-}
-
-TEST_F(Market, APluginThatUsesUpTheTimersIsToldSo) {
-  Scripted& strategy = add(1);
-  for (int i = 0; i < 8; ++i) EXPECT_TRUE(strategy.set_timer(100));
-  EXPECT_FALSE(strategy.set_timer(100));
-  EXPECT_TRUE(add(2).set_timer(100)) << "another has its own";
 }
 
 TEST_F(Market, TextOfAPluginIsCutAndLoggedUnderItsStrategy) {
