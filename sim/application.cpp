@@ -127,7 +127,7 @@ SimApplication::SimApplication(const SimConfig& config, control::Runtime& runtim
           queue_, feed_, market_),
       datapath_(replayer_, matcher_, gateway_,
                 static_cast<std::uint64_t>(config_.replay.settle_ns)),
-      progress_(replayer_, feed_, loader_, config_.replay.pace.rate) {
+      progress_(replayer_, feed_, loader_, config_.replay.pace) {
   gateway_.connect(matcher_, market_.symbols());
   if (config_.feed.protocol == FeedProtocol::kIexDeep10) {
     // DEEP tells sizes at prices, not orders: no queue to stand in. Every order is refused.

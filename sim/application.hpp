@@ -53,6 +53,7 @@ class SimApplication final : public control::Application {
   void post(Command::Kind kind, std::uint64_t time_ns = 0);
   void add_replay_controls();
   control::Json seek(const control::Json& request);
+  control::Json change_speed(const control::Json& request);
   void watch_replay();
   void warn_once();
   void tell_events();

@@ -88,6 +88,7 @@ void SimApplication::describe(Json& status) {
                       {"position_ns", replay.position_ns},
                       {"position", format_time_of_day(replay.position_ns)},
                       {"elapsed_ns", replay.elapsed_ns},
+                      {"speed", replay.speed},
                       {"rate", replay.rate},
                       {"remaining_ns", replay.remaining_ns},
                       {"damage", loader_.damaged() ? loader_.damage() : ""}};

@@ -18,7 +18,7 @@ config::Schema<PaceOptions> pace_schema() {
   config::Schema<P> schema;
   schema.choice("pace", &P::mode, {{"recorded", PaceMode::kRecorded}, {"max", PaceMode::kMax}},
                 "As recorded (times replay.speed), or as fast as replay.max_rate allows");
-  schema.real("speed", &P::speed, {0.001, 1e6}, "times",
+  schema.real("speed", &P::speed, {kSpeedMin, kSpeedMax}, "times",
               "Recorded pace: 10 replays ten times as fast as it was");
   schema.duration(
       "max_idle", &P::max_idle_ns, {0, 86'400 * kSecondNs},
@@ -39,8 +39,10 @@ config::Schema<ReplayConfig> replay_schema() {
             "Recording: ITCH 5.0 in BinaryFILE framing or a packet capture, a LOBSTER message file "
             "(its orderbook file beside it is read, too), Databento market by order (DBN or CSV); "
             "with feed.protocol = \"iex_deep10\" a packet capture of DEEP 1.0; plain, "
-            ".gz or .zst")
-      .required();
+            ".gz or .zst. A list, or names with commas in between, is played one after the other: "
+            "days, or parts of one")
+      .required()
+      .or_list();
   schema.text("stock", &R::stock, "LOBSTER only: symbol in place of the one in the file's name");
   schema.choice("start", &R::start,
                 {{"command", StartRule::kCommand}, {"immediate", StartRule::kImmediate}},

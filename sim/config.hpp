@@ -20,6 +20,9 @@
 
 namespace tickpath::sim {
 
+// What replay.speed may be, also where it is changed while the replay runs.
+inline constexpr double kSpeedMin = 0.001, kSpeedMax = 1e6;
+
 enum class StartRule : std::uint8_t {
   kCommand,    // at the admin command `start`: when everybody listens
   kImmediate,  // as soon as sim runs

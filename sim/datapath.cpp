@@ -57,6 +57,9 @@ void SimDatapath::obey(const Command& command) noexcept {
     case Command::Kind::kSeek:
       replayer_.seek(command.time_ns);
       return;
+    case Command::Kind::kSpeed:
+      replayer_.set_speed(command.speed);
+      return;
     case Command::Kind::kAttach:
       attach(command.session, command.socket);
       return;

@@ -28,6 +28,7 @@ struct Command {
     kPause,   // the replay
     kResume,  // the replay
     kSeek,    // the replay, to `time_ns`
+    kSpeed,   // the replay, at `speed` from now on
     kAttach,  // `socket` to session `session`
     kStop,    // end everything: the feed, day orders, sessions
     kState,   // `symbol` from now on in `trading_state`, by hand
@@ -38,6 +39,7 @@ struct Command {
   itch::Stock symbol{};
   char trading_state = ' ';   // itch::StockTradingAction
   std::uint64_t time_ns = 0;  // of the recording
+  double speed = 1.0;         // times the recorded pace
 };
 
 class SimDatapath final : public control::Datapath {

@@ -42,11 +42,15 @@ ReplayStatus Progress::status() {
   if (status.elapsed_ns != 0)
     status.rate = static_cast<std::uint64_t>(static_cast<double>(status.messages_sent) *
                                              kNsPerSecond / static_cast<double>(status.elapsed_ns));
+  const std::uint64_t changed = progress.speed_millionths.get();
+  status.speed = changed == 0 ? planned_speed_ : static_cast<double>(changed) * 1e-6;
   estimate_total(status);
   if (status.state == ReplayState::kEnded || status.state == ReplayState::kHalted)
     status.remaining_ns = 0;
   else if (const std::uint64_t to = progress.seek_to_ns.get(); to != 0 && plan_.messages != 0)
     status.remaining_ns = remaining_after_seek(status, to);
+  else if (changed != 0 && plan_.messages != 0)
+    status.remaining_ns = static_cast<std::int64_t>(planned_rest_ns(status, status.position_ns));
   else if (plan_.messages != 0)
     status.remaining_ns =
         std::max<std::int64_t>(0, static_cast<std::int64_t>(plan_.duration_ns) -
@@ -57,10 +61,16 @@ ReplayStatus Progress::status() {
   return status;
 }
 
+std::uint64_t Progress::planned_rest_ns(const ReplayStatus& status,
+                                        std::uint64_t timestamp_ns) const {
+  return static_cast<std::uint64_t>(static_cast<double>(plan_.remaining_ns(timestamp_ns)) *
+                                    planned_speed_ / status.speed);
+}
+
 // The recorded pace from where the replay is, or will be when it has caught up.
 std::int64_t Progress::remaining_after_seek(const ReplayStatus& status, std::uint64_t to_ns) const {
   const bool there = status.position_ns >= to_ns;
-  std::uint64_t left = plan_.remaining_ns(there ? status.position_ns : to_ns);
+  std::uint64_t left = planned_rest_ns(status, there ? status.position_ns : to_ns);
   const std::uint64_t before = plan_.messages_before(to_ns);
   if (!there && max_rate_ != 0 && before > status.messages_sent)
     left += (before - status.messages_sent) * kNsPerSecond / max_rate_;

@@ -16,6 +16,7 @@ struct ReplayStatus {
   std::uint64_t messages_total = 0;  // 0: not known yet
   bool total_is_estimate = false;
   std::uint64_t position_ns = 0;  // the recording's own time since midnight
+  double speed = 1.0;             // times the recorded pace
   std::uint64_t elapsed_ns = 0;
   std::uint64_t rate = 0;          // messages a second, since the start
   std::int64_t remaining_ns = -1;  // -1: not known
@@ -29,10 +30,14 @@ struct ReplayStatus {
 // Control thread.
 class Progress {
  public:
-  // max_rate: messages a second on the way to where a seek leads; 0: no limit.
+  // pace: as configured; its rate is that on the way to where a seek leads.
   Progress(const Replayer& replayer, const FeedSender& feed, const RecordingLoader& loader,
-           std::uint64_t max_rate)
-      : replayer_(replayer), feed_(feed), loader_(loader), max_rate_(max_rate) {}
+           const PaceOptions& pace)
+      : replayer_(replayer),
+        feed_(feed),
+        loader_(loader),
+        max_rate_(pace.rate),
+        planned_speed_(pace.speed) {}
 
   // Reads the recording once on a thread of its own, to know how much there is.
   void plan(const RecordingOptions& options);
@@ -44,11 +49,14 @@ class Progress {
  private:
   void estimate_total(ReplayStatus& status);
   std::int64_t remaining_after_seek(const ReplayStatus& status, std::uint64_t to_ns) const;
+  // From a time of the recording to its end, at the speed of now.
+  std::uint64_t planned_rest_ns(const ReplayStatus& status, std::uint64_t timestamp_ns) const;
 
   const Replayer& replayer_;
   const FeedSender& feed_;
   const RecordingLoader& loader_;
   std::uint64_t max_rate_;
+  double planned_speed_;
   std::future<ReplayPlan> future_;
   ReplayPlan plan_{};
   std::int64_t drawn_at_ns_ = 0;

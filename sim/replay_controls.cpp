@@ -1,4 +1,4 @@
-// The replay's admin commands: pause, continue, seek.
+// The replay's admin commands: pause, continue, seek, speed.
 #include <nlohmann/json.hpp>
 
 #include "sim/application.hpp"
@@ -28,6 +28,24 @@ void SimApplication::add_replay_controls() {
                        "goes on at \"time\" of the recording (\"09:45\"); what lies between is "
                        "sent at replay.max_rate",
                        [this](const Json& request) { return seek(request); });
+  runtime_.add_command("speed", "goes on at \"speed\" times the recorded pace",
+                       [this](const Json& request) { return change_speed(request); });
+}
+
+Json SimApplication::change_speed(const Json& request) {
+  const double speed = request.contains("speed") && request.at("speed").is_number()
+                           ? request.at("speed").get<double>()
+                           : 0.0;
+  if (!(speed >= kSpeedMin && speed <= kSpeedMax))
+    throw Error(fmt::format("speed wants a number from {} to {}", kSpeedMin, kSpeedMax));
+  const auto state = static_cast<ReplayState>(replayer_.progress().state.get());
+  if (state == ReplayState::kEnded || state == ReplayState::kHalted)
+    throw Error(fmt::format("the replay is {}", name(state)));
+  if (config_.replay.pace.mode == PaceMode::kMax)
+    throw Error("with replay.pace = \"max\" everything is sent as fast as replay.max_rate allows");
+  if (!datapath_.post({.kind = Command::Kind::kSpeed, .speed = speed}))
+    throw Error("the datapath thread does not take commands");
+  return {{"speed", speed}};
 }
 
 Json SimApplication::seek(const Json& request) {

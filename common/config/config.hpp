@@ -70,6 +70,11 @@ class FieldHandle {
     field_->required = true;
     return *this;
   }
+  // A path: or a list of them, which the member holds with commas in between.
+  FieldHandle& or_list() {
+    field_->list = true;
+    return *this;
+  }
   // An integer: of the values in range only these.
   FieldHandle& power_of_two() {
     field_->power_of_two = true;

@@ -40,10 +40,31 @@ std::uint16_t iex_protocol_of(std::span<const std::byte> payload) noexcept {
   return reserved_is_zero && protocol >> 8 == 0x80 ? protocol : std::uint16_t{0};
 }
 
+// CME MDP 3.0 ("MDP 3.0 - Binary Packet Header", "Message Header"). A packet begins with a number
+// and a time, 12 bytes. Each message has its size and an SBE header of schema 1. The sizes lead to
+// the packet's end.
+bool is_cme_mdp3(std::span<const std::byte> payload) noexcept {
+  constexpr std::size_t kPacketHeader = 12, kMessageHeader = 10, kSchemaAt = 6;
+  const auto number_at = [&](std::size_t at) {
+    return std::to_integer<std::size_t>(payload[at]) | std::to_integer<std::size_t>(payload[at + 1])
+                                                           << 8;
+  };
+  std::size_t at = kPacketHeader;
+  while (at + kMessageHeader <= payload.size()) {
+    const std::size_t size = number_at(at);
+    if (size < kMessageHeader || number_at(at + kSchemaAt) != 1) return false;
+    at += size;
+  }
+  return at == payload.size() && at > kPacketHeader;
+}
+
 // What to do with a capture of IEX's, which is none of MoldUDP64.
 std::string advice_on_iex(std::uint16_t protocol) {
   if (protocol == 0) return {};
-  if (protocol == iex::kDeep10 || protocol == iex::kTops16)
+  if (protocol == iex::kTops16)
+    return ", of IEX's TOPS, which has no books: tickpath inspect reads it, nothing plays it. DEEP "
+           "1.0 of the same day can be played";
+  if (protocol == iex::kDeep10)
     return ", of IEX's: sim and mdh play it with feed.protocol = \"iex_deep10\", tickpath convert "
            "makes ITCH of it";
   return formatted(
@@ -69,7 +90,10 @@ void CaptureRecording::find_session() {
                      " UDP datagrams";
   detail::add_losses_of_capture({text, ", "}, seen);
   throw RecordingError(name_ + ": no ITCH 5.0 messages over MoldUDP64 in this capture: " + text +
-                       advice_on_iex(iex_protocol_));
+                       (cme_datagrams_ > seen.datagrams / 2
+                            ? ", of CME's MDP 3.0, which is not read: Databento has such a day as "
+                              "market by order (DBN), which is"
+                            : advice_on_iex(iex_protocol_)));
 }
 
 // Takes the next datagram of the capture. False at its end.
@@ -94,6 +118,7 @@ bool CaptureRecording::take(const files::Datagram& datagram) {
   if (!ours && !is_mold(payload)) {
     const std::uint16_t protocol = iex_protocol_of(payload);
     if (iex_protocol_ == 0 || protocol == iex::kDeep10) iex_protocol_ = protocol;
+    if (!started_ && is_cme_mdp3(payload)) ++cme_datagrams_;
     ++counts_.other_datagrams;
     return false;
   }

@@ -71,10 +71,11 @@ class CaptureRecording final : public RecordingReader {
   std::string name_;
   files::PacketCapture capture_;
   mold::Session session_{};
-  std::uint16_t iex_protocol_ = 0;  // of a datagram of IEX's; 0: none was seen
-  bool started_ = false;            // a first message was found
-  bool ended_ = false;              // of the file, or damaged
-  std::uint64_t expected_ = 0;      // sequence number
+  std::uint16_t iex_protocol_ = 0;   // of a datagram of IEX's; 0: none was seen
+  std::uint64_t cme_datagrams_ = 0;  // before the first of ours
+  bool started_ = false;             // a first message was found
+  bool ended_ = false;               // of the file, or damaged
+  std::uint64_t expected_ = 0;       // sequence number
   // The numbers that packets without messages gave first, by session, until it has started; and the
   // last one of ours.
   std::map<std::string, std::uint64_t> announced_first_;

@@ -11,6 +11,7 @@
 #include "sim/recordings/dbn_csv_reader.hpp"
 #include "sim/recordings/dbn_reader.hpp"
 #include "sim/recordings/lobster.hpp"
+#include "sim/recordings/several_files.hpp"
 
 namespace tickpath::itch {
 
@@ -57,6 +58,18 @@ std::unique_ptr<RecordingReader> open_csv(std::unique_ptr<files::ByteSource> sou
 
 using Start = std::array<std::byte, 2 * kFrameLengthBytes>;
 
+// As recordings are often shipped. Nothing here unpacks a container of several files.
+void check_is_no_archive(std::span<const std::byte> start, const std::string& name) {
+  const auto begins = [&](std::string_view magic) {
+    return start.size() >= magic.size() &&
+           std::memcmp(start.data(), magic.data(), magic.size()) == 0;
+  };
+  const char* const kind = begins("PK\x03\x04") ? "zip" : begins("7z\xBC\xAF") ? "7z" : nullptr;
+  if (kind != nullptr)
+    throw RecordingError(name + ": is a " + kind +
+                         " archive: unpack it, and name the recording in it");
+}
+
 // The first frame must be a message that ITCH 5.0 has; a wrong file is refused here instead of
 // being replayed as thousands of unknown messages.
 void check_is_itch(std::span<const std::byte> start, const std::string& name) {
@@ -82,6 +95,8 @@ void check_is_itch(std::span<const std::byte> start, const std::string& name) {
 
 std::unique_ptr<RecordingReader> open_recording(const std::filesystem::path& path,
                                                 const OpenOptions& options) {
+  if (const std::vector<std::string> files = split_files(path); files.size() > 1)
+    return std::make_unique<SeveralFiles>(files, options);
   std::unique_ptr<files::ByteSource> source = files::open_file(path);
   if (is_csv_name(path)) return open_csv(std::move(source), path, options);
   Start buffer{};
@@ -90,7 +105,10 @@ std::unique_ptr<RecordingReader> open_recording(const std::filesystem::path& pat
     throw RecordingError(source->name() + ": cannot read: " + source->error());
   const bool capture = files::is_packet_capture(start);
   const bool databento = start.size() >= 4 && std::memcmp(start.data(), "DBN", 3) == 0;
-  if (!capture && !databento) check_is_itch(start, source->name());
+  if (!capture && !databento) {
+    check_is_no_archive(start, source->name());
+    check_is_itch(start, source->name());
+  }
   source->rewind();
   if (databento) return std::make_unique<DbnReader>(std::move(source));
   if (capture) return std::make_unique<CaptureRecording>(std::move(source));

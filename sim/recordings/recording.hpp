@@ -93,8 +93,9 @@ struct OpenOptions {
 };
 
 // Recognises the format: a name ending in .csv, .csv.gz or .csv.zst is LOBSTER, unless its first
-// line is the header of Databento's CSV; anything else by content. Throws RecordingError if the
-// file is missing, unreadable, empty or of no known format.
+// line is the header of Databento's CSV; anything else by content. Several files with commas in
+// between are played one after the other (several_files.hpp). Throws RecordingError if a file is
+// missing, unreadable, empty or of no known format.
 std::unique_ptr<RecordingReader> open_recording(const std::filesystem::path& path,
                                                 const OpenOptions& options = {});
 

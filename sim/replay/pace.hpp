@@ -53,6 +53,19 @@ class Pace {
     elapsed_ns_ = 0;
     started_ = false;
   }
+  // From here on, `elapsed_ns` after the start, at another speed. When the message that was asked
+  // for last is due now, where it has not left yet.
+  std::uint64_t set_speed(double speed, std::uint64_t elapsed_ns) noexcept {
+    const double slower = 1.0 / speed / per_recorded_ns_;
+    per_recorded_ns_ = 1.0 / speed;
+    if (!started_) return last_due_ns_;  // it goes by the rate
+    if (last_due_ns_ > elapsed_ns)
+      last_due_ns_ = elapsed_ns + static_cast<std::uint64_t>(
+                                      static_cast<double>(last_due_ns_ - elapsed_ns) * slower);
+    base_ns_ = last_due_ns_;
+    elapsed_ns_ = 0;
+    return last_due_ns_;
+  }
   bool past_end(std::uint64_t timestamp_ns) const noexcept { return timestamp_ns > options_.to_ns; }
 
  private:

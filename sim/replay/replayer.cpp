@@ -70,6 +70,14 @@ void Replayer::seek(std::uint64_t timestamp_ns) noexcept {
   progress_.seek_to_ns.set(timestamp_ns);
 }
 
+void Replayer::set_speed(double speed) noexcept {
+  const TscTicks at = state_ == ReplayState::kPaused ? paused_at_ : tsc_now();
+  const bool begun = state_ == ReplayState::kPaused || state_ == ReplayState::kRunning;
+  const std::uint64_t due_ns = pace_.set_speed(speed, begun ? converter_.to_ns(at - started_) : 0);
+  if (have_next_) next_due_ns_ = due_ns;
+  progress_.speed_millionths.set(static_cast<std::uint64_t>(speed * 1e6));
+}
+
 void Replayer::end() noexcept {
   if (state_ == ReplayState::kEnded) return;
   enter(ReplayState::kEnded);

@@ -25,12 +25,13 @@ const char* name(ReplayState state) noexcept;
 
 // Written by the datapath thread; any thread reads.
 struct ReplayProgress {
-  Counter state;        // ReplayState
-  Counter position_ns;  // recorded time of the last message sent
-  Counter elapsed_ns;   // since the start, while running, pauses left out
-  Counter seek_to_ns;   // where the last seek leads to; 0: there was none
-  Counter starved;      // turns on which a message was due and the reading thread had none
-  LagHistogram lag;     // send time less due time, each message
+  Counter state;             // ReplayState
+  Counter position_ns;       // recorded time of the last message sent
+  Counter elapsed_ns;        // since the start, while running, pauses left out
+  Counter seek_to_ns;        // where the last seek leads to; 0: there was none
+  Counter speed_millionths;  // as changed last; 0: it was not
+  Counter starved;           // turns on which a message was due and the reading thread had none
+  LagHistogram lag;          // send time less due time, each message
 };
 
 struct ReplayerOptions {
@@ -51,6 +52,9 @@ class Replayer {
   // that books are complete. A paused replay stays paused, and does so when it is resumed. Times
   // that are past change nothing.
   void seek(std::uint64_t timestamp_ns) noexcept;
+
+  // Goes on at so many times the recorded pace.
+  void set_speed(double speed) noexcept;
 
   void end() noexcept;  // as the end of the recording, now
   // When the exchange has closed, and nothing more can be published: the feed's session ends. That

@@ -87,6 +87,15 @@ TEST_F(ReplayControls, PauseContinueSeekAndStop) {
   EXPECT_GT(there.at("remaining_ns"), 20 * kMinuteNs);
   EXPECT_LT(there.at("remaining_ns"), 40 * kMinuteNs);
 
+  // What is left of the half hour takes so much less.
+  expect_refused({"speed"}, "wants a number");
+  expect_refused({"speed", "fast"}, "no speed");
+  expect_refused({"speed", "0"}, "speed wants a number from");
+  expect_good({"speed", "100"});
+  until([&] { return replay().at("speed") == 100.0; });
+  EXPECT_LT(replay().at("remaining_ns"), kMinuteNs);
+  until([&] { return replay().at("position_ns") >= kTenNs + 2 * kMinuteNs; });
+
   expect_good({"stop"});
   until([&] { return replay().at("state") == "halted"; });
   expect_refused({"seek", "10:20"}, "is halted");
@@ -158,7 +167,7 @@ TEST_F(ReplayControls, SymbolsAreHaltedAndResumedByHand) {
 
 TEST_F(ReplayControls, AreExplained) {
   const Finished help = control({"--help"});
-  for (const char* word : {"pause", "continue", "seek", "stop", "watch"})
+  for (const char* word : {"pause", "continue", "seek", "speed", "stop", "watch"})
     EXPECT_THAT(help.output, HasSubstr(word));
   expect_refused({"rewind"}, "rewind");
   expect_refused({"pause", "10:00"}, "a time is for seek");

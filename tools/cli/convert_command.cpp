@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "sim/recordings/deep_to_itch.hpp"
+#include "sim/recordings/several_files.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/recording_writer.hpp"
 
@@ -18,7 +19,8 @@ struct ConvertArguments {
 };
 
 std::unique_ptr<itch::RecordingReader> open_as_itch(const ConvertArguments& arguments) {
-  if (const auto capture = iex::CaptureReader::open(arguments.input))
+  const bool one = itch::split_files(arguments.input).size() == 1;
+  if (one && iex::CaptureReader::open(arguments.input))
     return std::make_unique<iex::DeepToItch>(arguments.input);
   return itch::open_recording(arguments.input, arguments.options);
 }
@@ -28,6 +30,9 @@ void run_convert(const ConvertArguments& arguments) {
   if (std::filesystem::equivalent(arguments.input, arguments.output, error)) {
     throw Error(arguments.output + ": is the input itself; name another file to write");
   }
+  const std::filesystem::path folder = std::filesystem::path(arguments.output).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder, error))
+    throw Error(arguments.output + ": there is no directory " + folder.string());
   const auto recording = open_as_itch(arguments);
   const RecordingSummary summary = write_recording(*recording, arguments.output, "converting");
   print_summary(summary, arguments.output);

@@ -18,7 +18,8 @@ RecordingSummary write_recording(itch::RecordingReader& recording,
                                  const std::filesystem::path& output, const std::string& what) {
   if (output.has_parent_path()) {
     std::error_code error;  // where it cannot be made, the writer says so
-    std::filesystem::create_directories(output.parent_path(), error);
+    if (std::filesystem::create_directories(output.parent_path(), error))
+      std::fprintf(stderr, "made the directory %s\n", output.parent_path().c_str());
   }
   itch::BinaryFileWriter writer(output);
   ProgressBar progress(what);

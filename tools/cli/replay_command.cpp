@@ -20,7 +20,7 @@ namespace {
 
 struct ReplayArguments {
   std::string action = "start";
-  std::string time;
+  std::string value;  // of seek and speed
   std::string run_dir = "run";
   std::vector<std::string> sims;  // none given: all that run
   bool no_wait = false;
@@ -54,6 +54,22 @@ void watch(const ReplayArguments& arguments) {
   }
 }
 
+double speed_of(const std::string& text) {
+  double speed = 0;
+  if (!CLI::detail::lexical_cast(text, speed))
+    throw CLI::ValidationError("replay", "'" + text + "' is no speed: tickpath replay speed 10");
+  return speed;
+}
+
+void check_value(const ReplayArguments& arguments) {
+  const bool wanted = arguments.action == "seek" || arguments.action == "speed";
+  if (arguments.value.empty() != wanted) return;
+  throw CLI::ValidationError(
+      "replay", arguments.action == "seek" ? "seek wants a time of day: tickpath replay seek 09:45"
+                : arguments.action == "speed" ? "speed wants a number: tickpath replay speed 10"
+                                              : "a time is for seek, a number for speed");
+}
+
 void run_replay(ReplayArguments arguments) {
   if (arguments.sims.empty())
     for (const RunningProgram& program : running_programs(arguments.run_dir))
@@ -62,11 +78,7 @@ void run_replay(ReplayArguments arguments) {
   const auto command = [&](const control::Json& request) {
     command_replay(arguments.run_dir, arguments.sims, request);
   };
-  if (arguments.time.empty() == (arguments.action == "seek"))
-    throw CLI::ValidationError("replay",
-                               arguments.action == "seek"
-                                   ? "seek wants a time of day: tickpath replay seek 09:45"
-                                   : "a time is for seek");
+  check_value(arguments);
   if (arguments.action == "start") {
     command({{"command", "start"}});
     if (!arguments.no_wait) watch(arguments);
@@ -75,7 +87,9 @@ void run_replay(ReplayArguments arguments) {
   } else if (arguments.action == "stop") {
     command({{"command", "halt"}});
   } else if (arguments.action == "seek") {
-    command({{"command", "seek"}, {"time", arguments.time}});
+    command({{"command", "seek"}, {"time", arguments.value}});
+  } else if (arguments.action == "speed") {
+    command({{"command", "speed"}, {"speed", speed_of(arguments.value)}});
   } else {
     command({{"command", arguments.action}});
   }
@@ -91,15 +105,18 @@ void add_replay_command(CLI::App& app) {
           "action", arguments->action,
           "start (of tickpath up --no-replay) and watch: wait for its end, with keys on a\n"
           "terminal: space pauses and continues, f seeks a minute ahead, s stops.\n"
-          "pause, continue, seek TIME, stop: return at once")
-      ->check(CLI::IsMember({"start", "pause", "continue", "seek", "stop", "watch"}))
+          "pause, continue, seek TIME, speed NUMBER, stop: return at once")
+      ->check(CLI::IsMember({"start", "pause", "continue", "seek", "speed", "stop", "watch"}))
       ->capture_default_str();
   command->add_option(
-      "time", arguments->time,
+      "value", arguments->value,
       "seek: time of day of the recording (09:45 or 09:45:30.5; of Databento's and IEX's\n"
       "UTC), ahead of where it is; of several days that of the day at hand, or hours since\n"
       "the first midnight (33:45); what lies between is sent at replay.max_rate, so that books are "
       "whole; a paused replay stays paused, and sends it when it continues");
+  command->footer(
+      "Earlier than where it is: start sim again with replay.from. speed: times the recorded pace, "
+      "from where it is.");
   command->add_option("--run-dir", arguments->run_dir, "Where sim runs")->capture_default_str();
   command->add_option("--sim", arguments->sims,
                       "Instance name of sim (default: each that runs there)");

@@ -192,7 +192,7 @@ std::string allowed(const Field& field) {
     case Kind::kText:
       return "a text";
     case Kind::kPath:
-      return "a path";
+      return field.list ? "a path, or a list of paths without commas" : "a path";
     case Kind::kInteger:
       return "an integer" + integer_range(field) +
              (field.choices.empty() ? "" : ", or" + names_text(field));

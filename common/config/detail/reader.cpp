@@ -96,6 +96,17 @@ bool convert_list(const Field& field, const Node& node, Value& value) {
   return true;
 }
 
+// Several paths into one text. One with a comma could not be told from two.
+bool convert_paths(const Node& node, Value& value) {
+  std::string all;
+  for (const Node& item : node.items) {
+    if (item.type != Type::kText || item.text.find(',') != std::string::npos) return false;
+    all += (all.empty() ? "" : ",") + item.text;
+  }
+  value = std::move(all);
+  return !node.items.empty();
+}
+
 bool convert_parameters(const Node& node, Value& value) {
   if (node.type != Type::kTable) return false;
   Parameters parameters;
@@ -127,6 +138,7 @@ bool convert(const Field& field, const Node& node, Value& value) {
   switch (field.kind) {
     case Kind::kText:
     case Kind::kPath:
+      if (field.list && node.type == Type::kArray) return convert_paths(node, value);
       if (!to_text(node, text)) return false;
       value = std::move(text);
       return true;

@@ -53,6 +53,7 @@ struct Field {
   std::string help;
   bool required = false;
   bool power_of_two = false;  // integers only
+  bool list = false;          // paths only: several are allowed, with commas in between
   std::int64_t min = 0;  // integer, duration (ns), size (bytes), each of integers, count of tables
   std::int64_t max = 0;
   double real_min = 0;

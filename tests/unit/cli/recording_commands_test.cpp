@@ -170,6 +170,21 @@ TEST_F(RecordingCommands, ConvertNeverOverwritesItsInput) {
   EXPECT_EQ(std::filesystem::file_size(path("x.csv")), 27U);
 }
 
+TEST_F(RecordingCommands, ConvertMakesNoDirectory) {
+  write("x.csv", "34200.5,1,10,100,5853300,1\n");
+  EXPECT_THAT(error_of({"convert", path("x.csv"), path("typo/a"), "--symbol", "IBM"}),
+              HasSubstr("typo/a: there is no directory "));
+  EXPECT_FALSE(std::filesystem::exists(path("typo")));
+}
+
+TEST_F(RecordingCommands, ConvertJoinsFilesAndInspectReadsThem) {
+  run({"generate", path("a"), "--messages", "2000", "--symbols", "3"});
+  const std::string both = path("a") + "," + path("a");
+  run({"convert", both, path("b")});
+  EXPECT_EQ(count_messages(path("b")), 4000U);
+  EXPECT_THAT(run({"inspect", both}), HasSubstr("4,000"));
+}
+
 TEST_F(RecordingCommands, ConvertRepacksARecordingByteForByte) {
   run({"generate", path("a"), "--messages", "2000", "--symbols", "3"});
   run({"convert", path("a"), path("b.gz")});

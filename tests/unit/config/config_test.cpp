@@ -70,7 +70,7 @@ Schema<Sample> sample_schema() {
   schema.flag("replay.loop", &Sample::loop, "Again and again");
   schema.choice("replay.pace", &Sample::pace,
                 {{"recorded", Pace::kRecorded}, {"fastest", Pace::kFastest}}, "How fast");
-  schema.path("replay.file", &Sample::file, "The recording");
+  schema.path("replay.file", &Sample::file, "The recording").or_list();
   schema.duration("timeout", &Sample::timeout_ns, {1'000, 10'000'000'000}, "Patience");
   schema.size("ring", &Sample::ring_bytes, {4096, 1 << 30}, "Size of the ring");
   schema.integers("cpus", &Sample::cpus, {0, 63}, "", "CPUs");
@@ -233,6 +233,17 @@ TEST(Config, AWrongOverrideIsReportedAsTyped) {
       testing::UnorderedElementsAre(HasSubstr("--set feed.port=0: feed.port: found 0"),
                                     "--set nonsense: write --set key=value",
                                     HasSubstr("--set plugin.3.library=x: plugin: found a table")));
+}
+
+TEST(Config, APathMayBeAListWhereSeveralAreAllowed) {
+  EXPECT_EQ(load("[replay]\nfile = [\"mon\", \"tue\"]\n").file, "mon,tue");
+  EXPECT_EQ(load("", {"replay.file=mon,tue"}).file, "mon,tue");
+  for (const char* list : {"[]", "[1]", "[\"a,b\"]"})
+    EXPECT_THAT(problems_of(std::string("[replay]\nfile = ") + list + "\n"),
+                ElementsAre(HasSubstr("allowed is a path, or a list of paths without commas")))
+        << list;
+  EXPECT_THAT(problems_of("[[plugin]]\nlibrary = [\"a.so\"]\n"),
+              ElementsAre(HasSubstr("allowed is a path")));
 }
 
 TEST(Config, AnOverrideCannotSmuggleInAnotherKey) {

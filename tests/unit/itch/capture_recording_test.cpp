@@ -168,7 +168,22 @@ TEST(CaptureRecordings, SayWhichProtocolOfIexAnotherCaptureHas) {
     return error ? std::string(error->what()) : "";
   };
   EXPECT_THAT(error_of(4), HasSubstr("play it with feed.protocol = \"iex_deep10\""));
+  EXPECT_THAT(error_of(3), HasSubstr("TOPS, which has no books"));
   EXPECT_THAT(error_of(5), HasSubstr("of message protocol 0x8005: DEEP 1.0 (0x8004) can be"));
+}
+
+// CME MDP 3.0: number and time of the packet, then a message of 20 bytes with schema 1.
+TEST(CaptureRecordings, NameACaptureOfCme) {
+  const auto error_of = [](std::uint8_t schema) {
+    Bytes packet(32);
+    packet[12] = std::byte{20};
+    packet[18] = std::byte{schema};
+    const Bytes file = test::pcap_file({test::udp_frame(kStartNs, packet)});
+    const auto error = test_support::thrown<RecordingError>([&] { opened(file); });
+    return error ? std::string(error->what()) : "";
+  };
+  EXPECT_THAT(error_of(1), HasSubstr("of CME's MDP 3.0, which is not read: Databento"));
+  EXPECT_THAT(error_of(9), ::testing::Not(HasSubstr("CME")));
 }
 
 TEST(CaptureRecordings, PassOverMessagesWithoutBytes) {

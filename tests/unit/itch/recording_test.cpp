@@ -207,6 +207,10 @@ TEST(OpenRecording, RefusesWhatIsNoRecording) {
   EXPECT_THAT(error_for("empty.itch50", {}), HasSubstr("empty.itch50: the file is empty"));
   EXPECT_THAT(error_for("text.txt", test::to_bytes("just some text")),
               HasSubstr("text.txt: is not a recording: it starts with no ITCH 5.0 message"));
+  EXPECT_THAT(error_for("lobster.zip", test::from_hex("504b0304140000000800")),
+              HasSubstr("lobster.zip: is a zip archive: unpack it"));
+  EXPECT_THAT(error_for("lobster.7z", test::from_hex("377abcaf271c0004")),
+              HasSubstr("lobster.7z: is a 7z archive: unpack it"));
   EXPECT_THAT(error_for("a.pcap", test::from_hex("d4c3b2a1020004000000")),
               HasSubstr("a.pcap: is no packet capture that can be read: truncated"));
   EXPECT_THAT(error_for("wrong_length.itch50", test::from_hex("000d44aabbcc")),

@@ -1,0 +1,48 @@
+// Recordings of one feed played one after the other: a day each, or parts of a day.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/recordings/recording.hpp"
+
+namespace tickpath::itch {
+
+// "a.itch50,b.itch50" at its commas; a file of the whole name is itself.
+std::vector<std::string> split_files(const std::filesystem::path& path);
+
+// Times go on over the files: what begins earlier than the file before ended is of a later day.
+class SeveralFiles final : public RecordingReader {
+ public:
+  // Opens all, so that none is found missing hours later. Throws RecordingError.
+  SeveralFiles(const std::vector<std::string>& paths, const OpenOptions& options);
+
+  [[nodiscard]] ReadStatus next(RecordedMessage& message) override;
+  std::uint64_t file_bytes_read() const override;
+  std::uint64_t file_bytes_total() const override;
+  RecordingFormat format() const noexcept override { return files_.front().reader->format(); }
+  std::uint64_t midnight_ns() const override { return files_.front().reader->midnight_ns(); }
+  std::vector<std::pair<std::string, std::string>> names() const override;
+  std::string remarks() const override;
+
+ private:
+  struct File {
+    std::string name;
+    std::unique_ptr<RecordingReader> reader;
+  };
+  ReadStatus damaged(std::string why);
+  // The first message of a file behind the first. False: it is in the wrong order.
+  bool place(const RecordedMessage& first);
+
+  std::vector<File> files_;
+  std::size_t at_ = 0;
+  bool begun_ = true;            // the file at hand: its first message was read
+  std::uint64_t offset_ns_ = 0;  // from its midnight to the first file's
+  std::uint64_t last_ns_ = 0;    // the newest time so far
+};
+
+}  // namespace tickpath::itch
