@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "common/base/nearest.hpp"
 #include "strategy/plugin.h"
 
 namespace tickpath::strategy {
@@ -62,8 +63,15 @@ std::string ParameterReader::named(const std::string& place, std::string_view ke
 }
 
 int ParameterReader::missing(std::string_view key, std::string_view type) {
-  error_ =
-      named(place_, key) + "missing; add it (" + std::string(type) + ") to its [plugin.parameters]";
+  error_ = named(place_, key) + "missing; ";
+  std::vector<std::string> unasked;
+  for (const Entry& entry : entries_)
+    if (!entry.asked) unasked.push_back(entry.parameter.key);
+  const std::string near = nearest_word(key, unasked);
+  if (near.empty())
+    error_ += "add it (" + std::string(type) + ") to its [plugin.parameters]";
+  else
+    error_ += "is '" + near + "' in its [plugin.parameters] meant to be it?";
   return TICKPATH_MISSING_PARAMETER;
 }
 

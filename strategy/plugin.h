@@ -58,7 +58,7 @@ enum tickpath_status {
   TICKPATH_NO_DATA = 9,            /* no image of this instrument yet, or it moved while read */
   TICKPATH_CAPACITY = 10,          /* a preallocated table is full (orders, timers) */
   TICKPATH_STOPPING = 11,          /* the engine is draining: cancels still pass */
-  TICKPATH_NOT_NOW = 12,           /* this function works in `start` only */
+  TICKPATH_NOT_NOW = 12,           /* not in this callback: see the function */
   TICKPATH_MISSING_PARAMETER = 13,
   TICKPATH_WRONG_TYPE = 14,     /* of a parameter, or outside what the type can hold */
   TICKPATH_SYMBOL_PENDING = 15, /* accepted: `instrument` will be called once it is known */
@@ -417,6 +417,8 @@ typedef struct tickpath_host {
   /* Of limit and pegged orders (stop orders: replace_stop); what else they were sent with stays. */
   int32_t (*replace)(void* context, uint64_t order_id, uint32_t price, uint32_t shares,
                      uint64_t* request_id);
+  /* Positions of former lives come with each connection to oeg: 0 until gateway_state tells that it
+   * is up, and books may change before. */
   int32_t (*position)(void* context, uint32_t instrument, tickpath_position* value);
   int32_t (*open_order)(void* context, uint64_t order_id, tickpath_open_order* value);
   /* Copies up to `capacity` open orders, oldest first; instrument TICKPATH_NO_INSTRUMENT: of all.

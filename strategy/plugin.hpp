@@ -411,6 +411,7 @@ class Strategy {
     return sent;
   }
 
+  // After a restart what is held is known from gateway_state(true) on, not in start().
   Position position(Instrument instrument) const noexcept {
     Position value{};
     (void)host_->position(host_->context, instrument, &value);  // unknown: all zero
@@ -444,7 +445,7 @@ class Strategy {
     if (set && timer_id != nullptr) *timer_id = id;
     return set;
   }
-  // The exchange's time of day; 0: its feed has not told it yet.
+  // The exchange's time of day; 0: no message of its feed has come yet.
   std::uint64_t market_ns() const noexcept { return host_->market_ns(host_->context); }
   bool cancel_timer(std::uint64_t timer_id) noexcept {
     return host_->cancel_timer(host_->context, timer_id) == TICKPATH_OK;

@@ -31,6 +31,9 @@ std::optional<CommandLine> parse_command_line(int argc, char** argv, const std::
   app.add_flag("--print-config", line.print_config,
                "Print every key with its help and the value in effect (without a file: the "
                "default), and end");
+  app.footer(
+      "Exit status: 0 ended in order; 1 failed; 2 wrong arguments or configuration; 75 the RDMA "
+      "device was taken away: start it again.");
   app.set_version_flag("--version", std::string("tickpath ") + TICKPATH_VERSION);
   try {
     app.parse(argc, argv);

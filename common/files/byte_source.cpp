@@ -29,7 +29,14 @@ class FileSource final : public ByteSource {
     }
     errno = 0;
     file_ = gzopen(path.c_str(), "rb");
-    if (file_ == nullptr) throw RecordingError(name_ + ": cannot open: " + errno_text(errno));
+    if (file_ == nullptr) {
+      const std::string why = errno_text(errno);
+      throw RecordingError(name_ + ": cannot open" +
+                           (path.is_relative()
+                                ? " in " + std::filesystem::current_path(error).string()
+                                : std::string()) +
+                           ": " + why);
+    }
     gzbuffer(file_, kZlibBufferBytes);
     total_ = std::filesystem::file_size(path, error);
     if (error) total_ = 0;  // a pipe: progress is unknown, reading works

@@ -17,6 +17,7 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -345,6 +346,12 @@ def check_errors(history):
     says("no run is called 'other'", "query", "slippage", "--run", "other", "--store", "killed")
     says("there is no run directory nowhere", "load", "nowhere", "--store", "new")
     says("is not what was loaded as run test: it has", "load", "run", "--run", "test", "--store", "killed", "--recording", "short.itch50")
+    piped = subprocess.Popen([history.tickpath, "history", "sql", "SELECT * FROM ticks", "--store", "killed", "--format", "CSV"],
+                             cwd=history.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    piped.stdout.readline()
+    piped.stdout.close()
+    said = piped.stderr.read()
+    expect(piped.wait() == -signal.SIGPIPE, f"`| head` ends it as any other command: {piped.returncode} {said}")
     library = {**os.environ, "TICKPATH_CHDB": "/nonexistent/libchdb.so"}
     says("/nonexistent/libchdb.so", "sql", "SELECT 1", "--store", "killed", env=library)
     other = subprocess.Popen([history.tickpath, "history", "sql", "SELECT sleep(3)", "--store", "killed"],

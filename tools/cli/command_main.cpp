@@ -8,12 +8,14 @@
 #include <exception>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
 #include "common/base/check.hpp"
 #include "common/base/error.hpp"
+#include "common/base/nearest.hpp"
 #include "common/config/values.hpp"
 #include "common/control/command_line.hpp"
 #include "tools/cli/commands.hpp"
@@ -68,6 +70,31 @@ const OtherCommand* find_other_command(std::string_view name) {
   return found == kOtherCommands.end() ? nullptr : &*found;
 }
 
+// Said of the command, where `--help` asks for it; some say it themselves, as they have more.
+void add_exit_status(CLI::App& app) {
+  constexpr const char* kText =
+      "Exit status: 0 done; 1 failed, or a check did; 2 wrong arguments or configuration.";
+  app.footer(kText);
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const std::string own = command->get_footer();
+    if (own.find("Exit status") == std::string::npos)
+      command->footer(own.empty() ? kText : own + "\n" + kText);
+  }
+}
+
+// Throws where the command is none, with the one that may have been meant.
+void check_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> known;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    known.push_back(command->get_name());
+  if (std::ranges::find(known, argv[1]) != known.end()) return;
+  const std::string near = nearest_word(argv[1], known);
+  throw CLI::ExtrasError("tickpath: there is no command '" + std::string(argv[1]) + "'" +
+                             (near.empty() ? "" : "; did you mean '" + near + "'?"),
+                         CLI::ExitCodes::ExtrasError);
+}
+
 int run(int argc, char** argv, void (*add)(CLI::App&), void (*before)(char**)) {
   CLI::App app("tickpath: run, watch and measure the trading pipeline", "tickpath");
   app.require_subcommand(1);
@@ -75,6 +102,8 @@ int run(int argc, char** argv, void (*add)(CLI::App&), void (*before)(char**)) {
   try {
     if (before != nullptr) before(argv);
     add(app);
+    add_exit_status(app);
+    check_command(app, argc, argv);
     app.parse(argc, argv);
   } catch (const Exit& exit) {
     return exit.status;

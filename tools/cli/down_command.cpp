@@ -122,6 +122,8 @@ void run_down(const DownArguments& arguments) {
     return;
   }
   halt_replay(arguments.run_dir, programs);
+  // Noted for all before the first ends: `up` then knows that this is no strategy alone.
+  for (const RunningProgram& program : programs) note_stop(arguments.run_dir, program.name);
   std::string left;
   std::string unreachable;
   std::string problems;

@@ -16,6 +16,7 @@
 #include "common/control/crash_report.hpp"
 #include "common/control/run_directory.hpp"
 #include "tools/cli/cross_check.hpp"
+#include "tools/cli/misplaced_settings.hpp"
 #include "tools/cli/programs.hpp"
 #include "tools/cli/remote_messages.hpp"
 #include "tools/cli/remote_proxy.hpp"
@@ -106,7 +107,7 @@ void Pipeline::find_members() {
 // Each by its own program, several at a time: on other hosts that takes a connection each. An sshd
 // turns away some of more than ten that are not let in yet (MaxStartups).
 void Pipeline::check_members() {
-  std::string problems;
+  std::vector<CheckOutput> told;
   std::vector<EffectiveConfig> configs;
   std::vector<std::unique_ptr<Child>> checks;
   control::make_run_directory(options_.run_dir);
@@ -125,8 +126,11 @@ void Pipeline::check_members() {
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const Member& member = members_[i];
     const std::string host = member.remote ? member.remote->host.name : "";
+    told.push_back({member.program, host, {}});
     if (!checks[i]->wait(options_.ready_timeout_ms) || !checks[i]->succeeded()) {
-      problems += "\n" + (host.empty() ? "" : host + ":\n") + last_lines(output(member), 40);
+      told.back().text = last_lines(output(member), 40);
+      if (told.back().text.empty())
+        told.back().text = "    " + member.name + " " + checks[i]->how_it_ended() + "\n";
     } else {
       std::ostringstream text;
       text << std::ifstream(output(member)).rdbuf();
@@ -139,6 +143,12 @@ void Pipeline::check_members() {
     fs::remove(output(member), error);
     if (member.remote) forget_remote(options_.run_dir, member.name);
   }
+  std::string problems;
+  for (const std::string& problem : misplaced_settings(options_.overrides, told))
+    problems += "\n    " + problem;
+  for (const CheckOutput& each : told)
+    if (!each.text.empty())
+      problems += "\n" + (each.host.empty() ? "" : each.host + ":\n") + each.text;
   // Of programs that run elsewhere nothing is known.
   if (problems.empty()) {
     for (const std::string& problem : cross_check(configs, options_.only.empty()))
@@ -314,6 +324,12 @@ std::vector<Pipeline::Member*> Pipeline::sims() {
 bool Pipeline::has_sim() const {
   return std::any_of(members_.begin(), members_.end(),
                      [](const Member& member) { return member.program == "sim"; });
+}
+
+bool Pipeline::all_asked_to_stop() const {
+  return std::ranges::all_of(members_, [&](const Member& member) {
+    return is_asked_to_stop(options_.run_dir, member.name);
+  });
 }
 
 std::vector<std::string> Pipeline::sim_names() const {

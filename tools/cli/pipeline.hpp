@@ -64,6 +64,8 @@ class Pipeline {
   // answer within the time, or there is none.
   control::Json replay(int timeout_ms);
   bool has_sim() const;
+  // Somebody stops the whole of it (tickpath down).
+  bool all_asked_to_stop() const;
   std::vector<std::string> sim_names() const;  // of the instances
 
   // Programs that have ended since the last call: (what to print). Remembers failures; one that

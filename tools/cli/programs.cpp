@@ -184,6 +184,10 @@ std::string stop_path(const std::string& run_dir, const std::string& name) {
 
 }  // namespace
 
+void note_stop(const std::string& run_dir, const std::string& name) {
+  std::ofstream(stop_path(run_dir, name)) << "asked to stop\n";
+}
+
 bool is_asked_to_stop(const std::string& run_dir, const std::string& name) {
   std::error_code none;
   return std::filesystem::exists(stop_path(run_dir, name), none);
@@ -195,7 +199,7 @@ void forget_stop(const std::string& run_dir, const std::string& name) {
 }
 
 void ask_to_stop(const std::string& run_dir, const RunningProgram& program) {
-  std::ofstream(stop_path(run_dir, program.name)) << "asked to stop\n";
+  note_stop(run_dir, program.name);
   try {
     control::admin_command(control::admin_path(run_dir, program.name), {{"command", "stop"}}, 2000);
   } catch (const Error&) {

@@ -80,6 +80,7 @@ std::string process_text(const RunningProgram& program);
 // Through its admin socket; by signal where that does not answer. Notes it in the run directory
 // first: an `up` that starts again what fails leaves out what was asked to stop, however it ends.
 void ask_to_stop(const std::string& run_dir, const RunningProgram& program);
+void note_stop(const std::string& run_dir, const std::string& name);
 bool is_asked_to_stop(const std::string& run_dir, const std::string& name);
 // Before its next start.
 void forget_stop(const std::string& run_dir, const std::string& name);

@@ -27,7 +27,7 @@ std::string replay_line(const control::Json& replay, std::size_t columns) {
   if (left_ns > 0)
     line += "  " + grouped((static_cast<std::uint64_t>(left_ns) + 500'000'000) / 1'000'000'000) +
             " s left";
-  if (replay.value("state", "") == "paused") line += "  paused";
+  if (replay.value("state", "") == "paused") line += "  paused (tickpath replay continue)";
   if (columns == 0) return line;
   // The last column stays empty: what is written there makes some terminals begin a new line.
   constexpr std::size_t kBarMax = 30;

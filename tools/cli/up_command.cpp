@@ -56,6 +56,7 @@ bool look_at_the_ended(Pipeline& pipeline, ReplayView& view, bool stop_on_failur
     // sim there is nothing to go on for. Strategies come and go.
     if (ended.restarts || (partial && !ended.failed)) continue;
     if (!ended.failed && ended.program == "strategy") {
+      if (pipeline.all_asked_to_stop()) continue;  // the others follow
       std::fprintf(stderr, "the run goes on: tickpath up %s --only %s%s starts it again\n",
                    pipeline.options().config_dir.c_str(), ended.name.c_str(),
                    run_dir_option(pipeline.options().run_dir).c_str());

@@ -36,6 +36,16 @@ class FolderLock {
   net::FileDescriptor file_;  // the lock goes with it, or with the process
 };
 
+// chDB ignores SIGPIPE and blocks it, here and again with a query. `| head` ends this command as
+// any other.
+void let_pipes_end_us() {
+  std::signal(SIGPIPE, SIG_DFL);
+  sigset_t pipe;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  ::pthread_sigmask(SIG_UNBLOCK, &pipe, nullptr);
+}
+
 class FolderStore final : public Store {
  public:
   FolderStore(const std::string& folder, const std::string& library)
@@ -46,7 +56,7 @@ class FolderStore final : public Store {
     connection_ = chdb_.connect(2, argv);
     if (connection_ == nullptr || *connection_ == nullptr)
       throw Error("chDB cannot open the store " + folder + " (its reason is above)");
-    std::signal(SIGPIPE, SIG_DFL);  // chDB ignores it; `| head` ends this command as any other
+    let_pipes_end_us();
   }
   ~FolderStore() override { chdb_.close(connection_); }
 
@@ -60,6 +70,7 @@ class FolderStore final : public Store {
     ChdbLibrary::Result* const result =
         chdb_.query(*connection_, sql.data(), sql.size(), format.data(), format.size());
     if (result == nullptr) throw Error("chDB gave no answer");
+    let_pipes_end_us();
     try {
       if (const char* error = chdb_.error(result); error != nullptr) throw QueryError(error);
       if (const std::size_t bytes = chdb_.length(result); bytes != 0)

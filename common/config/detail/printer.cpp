@@ -204,9 +204,10 @@ std::string allowed(const Field& field) {
     case Kind::kChoice:
       return choices_text(field);
     case Kind::kDuration:
-      return "a duration " + range_text(field, [](std::int64_t ns) { return format_duration(ns); });
+      return "a duration such as \"5ms\", " +
+             range_text(field, [](std::int64_t ns) { return format_duration(ns); });
     case Kind::kSize:
-      return "a size " + range_text(field, [](std::int64_t bytes) {
+      return "a size such as \"8MiB\", " + range_text(field, [](std::int64_t bytes) {
                return format_size(static_cast<std::uint64_t>(bytes));
              });
     case Kind::kAddress:

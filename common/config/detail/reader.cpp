@@ -96,7 +96,7 @@ bool convert_list(const Field& field, const Node& node, Value& value) {
   return true;
 }
 
-// Several paths into one text. One with a comma could not be told from two.
+// Several paths into one text. A path with a comma would look like two.
 bool convert_paths(const Node& node, Value& value) {
   std::string all;
   for (const Node& item : node.items) {
@@ -246,6 +246,10 @@ class Reader {
 
   void unknown(const SchemaCore& schema, const Node& node, const std::string& key,
                const std::string& shown) {
+    if (node.type == Type::kTable)
+      if (const std::string near = nearest_section(schema, key); !near.empty())
+        return problem(node.origin, shown + key,
+                       "unknown section; did you mean [" + shown + near + "]?");
     const std::string near = nearest_key(schema, key);
     problem(node.origin, shown + key,
             "unknown key" + (near.empty() ? std::string("; --print-config lists the known ones")

@@ -1,28 +1,13 @@
 #include "common/config/detail/suggest.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <string_view>
 #include <vector>
 
+#include "common/base/nearest.hpp"
+
 namespace tickpath::config::detail {
 namespace {
-
-// Levenshtein's distance: single-character insertions, removals and changes.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
 
 std::string_view last_segment(std::string_view key) {
   const std::size_t dot = key.rfind('.');
@@ -40,13 +25,25 @@ std::string nearest_key(const SchemaCore& schema, const std::string& key) {
   for (const Field& field : schema.fields()) {
     // The right name in the wrong section is the commonest slip: it counts as one character.
     const std::size_t away =
-        last_segment(field.key) == last_segment(key) ? 1 : distance(key, field.key);
+        last_segment(field.key) == last_segment(key) ? 1 : edit_distance(key, field.key);
     if (away < best) {
       best = away;
       nearest = field.key;
     }
   }
   return nearest;
+}
+
+std::string nearest_section(const SchemaCore& schema, const std::string& key) {
+  std::vector<std::string> sections;
+  for (const Field& field : schema.fields()) {
+    for (std::size_t dot = field.key.find('.'); dot != std::string::npos;
+         dot = field.key.find('.', dot + 1))
+      sections.push_back(field.key.substr(0, dot));
+    if (field.kind == Kind::kTables || field.kind == Kind::kParameters)
+      sections.push_back(field.key);
+  }
+  return nearest_word(key, sections);
 }
 
 }  // namespace tickpath::config::detail

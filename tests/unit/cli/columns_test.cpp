@@ -29,7 +29,7 @@ TEST(Columns, OfTheReplaysLine) {
   for (const std::size_t columns : {20u, 40u, 60u, 80u, 100u, 200u})
     EXPECT_LT(replay_line(replay, columns).size(), columns) << replay_line(replay, columns);
   EXPECT_NE(replay_line(replay, 200).find("[####"), std::string::npos);
-  EXPECT_NE(replay_line(replay, 0).find("paused"), std::string::npos);
+  EXPECT_NE(replay_line(replay, 0).find("paused (tickpath replay continue)"), std::string::npos);
   const Json small = {{"messages_sent", 5}, {"messages_total", 10}, {"state", "running"}};
   EXPECT_EQ(replay_line(small, 80).find("[###############...............]  50 %"), 0u)
       << replay_line(small, 80);

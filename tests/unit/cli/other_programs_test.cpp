@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/finished.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/process.hpp"
 
@@ -30,6 +31,20 @@ class OtherPrograms : public ::testing::Test {
 
   Folder folder_;
 };
+
+TEST_F(OtherPrograms, ACommandThatIsNoneIsToldWithTheOneThatWasMeant) {
+  EXPECT_THAT(tickpath({"stauts"}),
+              Ends(2, "there is no command 'stauts'; did you mean 'status'?"));
+  EXPECT_THAT(tickpath({"replya"}), Ends(2, "did you mean 'replay'?"));
+  EXPECT_THAT(tickpath({"foo"}), Ends(2, "there is no command 'foo'\n"));
+  EXPECT_THAT(tickpath({}), Ends(2, "subcommand"));
+}
+
+TEST_F(OtherPrograms, EveryCommandSaysItsExitStatus) {
+  for (const std::vector<std::string>& help :
+       {std::vector<std::string>{"--help"}, {"up", "--help"}, {"inspect", "--help"}})
+    EXPECT_THAT(tickpath(help), Ends(0, "Exit status: 0"));
+}
 
 TEST_F(OtherPrograms, AreListedWithTheCommandsOfThisOne) {
   const Finished help = tickpath({"--help"});

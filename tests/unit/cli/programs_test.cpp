@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -19,6 +20,7 @@
 #include "common/net/file_descriptor.hpp"
 #include "tests/support/process.hpp"
 #include "tools/cli/hang_watch.hpp"
+#include "tools/cli/misplaced_settings.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -116,6 +118,25 @@ TEST(HangWatch, WaitsForNoProgramThatDoesNotAnswer) {
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_TRUE(watch.look().empty());
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(3 * kStatusMs));
+}
+
+// A key of one program, given for all.
+TEST(MisplacedSettings, AreToldOnceWithTheProgramsThatHaveThem) {
+  const std::string unknown =
+      "    mdh: --set replay.speed=10: replay.speed: unknown key; --print\n";
+  std::vector<CheckOutput> outputs{{"sim", "", ""},
+                                   {"mdh", "", unknown},
+                                   {"mdh", "", unknown},
+                                   {"risk", "", unknown + "    risk: another problem\n"}};
+  EXPECT_THAT(
+      misplaced_settings({"mdh:x=1", "replay.speed=10"}, outputs),
+      ::testing::ElementsAre("--set replay.speed=10 is for every program, and mdh, risk have "
+                             "no such key: write --set sim:replay.speed=10"));
+  EXPECT_EQ(outputs[1].text, "");
+  EXPECT_EQ(outputs[3].text, "    risk: another problem\n");
+  std::vector<CheckOutput> all{{"mdh", "", unknown}, {"risk", "", unknown}};
+  EXPECT_THAT(misplaced_settings({"replay.speed=10"}, all), ::testing::IsEmpty());
+  EXPECT_EQ(all[0].text, unknown) << "nobody has it";
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ TEST_F(Up, DetachReturnsOnceAllAreReadyAndTheRunGoesOnUntilItIsStopped) {
   EXPECT_THAT(diary("stopped"), ElementsAre());
   EXPECT_THAT(tickpath({"down"}), Ends(0));
   EXPECT_THAT(diary("stopped"), ElementsAre("strategy", "oeg", "risk", "mdh", "sim"));
+  EXPECT_THAT(read_file(folder_ / "run/up.log"), Not(HasSubstr("the run goes on")));
 }
 
 TEST_F(Up, DetachTellsWhatDidNotComeUp) {

@@ -149,7 +149,8 @@ TEST(Config, ReportsEveryProblemOfAFileTogetherWithLineKeyAndWhatIsAllowed) {
       problems_of("timeout = \"5 parsecs\"\n[feed]\nport = 70000\ngroup = \"nowhere\"\n"
                   "[replay]\npace = \"slow\"\nloop = 1\n"),
       testing::UnorderedElementsAre(
-          "t.toml:1: timeout: found \"5 parsecs\"; allowed is a duration from 1us to 10s",
+          "t.toml:1: timeout: found \"5 parsecs\"; allowed is a duration such as \"5ms\", from "
+          "1us to 10s",
           "t.toml:3: feed.port: found 70000; allowed is an integer from 1 to 65535",
           "t.toml:4: feed.group: found \"nowhere\"; allowed is an address \"host:port\"",
           "t.toml:6: replay.pace: found \"slow\"; allowed is one of: \"recorded\" \"fastest\"",
@@ -162,6 +163,15 @@ TEST(Config, SuggestsTheKeyThatWasMeant) {
   EXPECT_THAT(problems_of("port = 1"),
               ElementsAre("t.toml:1: port: unknown key; did you mean 'feed.port'?"));
   EXPECT_THAT(problems_of("completely_unrelated_thing = 1"),
+              ElementsAre(HasSubstr("unknown key; --print-config lists the known ones")));
+}
+
+TEST(Config, SuggestsTheSectionThatWasMeant) {
+  EXPECT_THAT(problems_of("[fed]\nport = 1"),
+              ElementsAre("t.toml:1: fed: unknown section; did you mean [feed]?"));
+  EXPECT_THAT(problems_of("[[plugins]]\nlibrary = \"a.so\""),
+              ElementsAre(HasSubstr("plugins: unknown key")));
+  EXPECT_THAT(problems_of("[completely_other]\nport = 1"),
               ElementsAre(HasSubstr("unknown key; --print-config lists the known ones")));
 }
 

@@ -183,6 +183,14 @@ TEST_F(BadPlugin, IsToldWhichParameterIsMissing) {
                   HasSubstr("test.toml: strategy 1 (c-plugin): parameter 'symbol': missing")));
 }
 
+TEST_F(BadPlugin, IsToldWhichParameterIsMissingThoughOneIsLikeIt) {
+  EXPECT_THAT(
+      [&] {
+        add(1, load_plugin(test_plugin("c_plugin")), {{"smybol", std::string("AAPL")}});
+      },
+      ThrowsMessage<PluginError>(HasSubstr("parameter 'symbol': missing; is 'smybol' in its")));
+}
+
 TEST_F(BadPlugin, IsToldWhichParameterNobodyAskedFor) {
   EXPECT_THAT(
       [&] {
