@@ -1,5 +1,6 @@
 #include "common/control/runtime_impl.hpp"
 
+#include <cstdio>
 #include <stop_token>
 #include <utility>
 
@@ -428,6 +429,10 @@ void RuntimeImpl::check_ready() {
     faults_before_ = page_faults(thread_->thread_id()).value_or(PageFaults{});
     log::info("ready; {} MiB in memory", resident_bytes() >> 20);
     log::flush();
+    // For who started it by hand, and would not know otherwise; the log is a file.
+    if (::isatty(STDERR_FILENO) == 1)
+      std::fprintf(stderr, "%s: ready; log %s\n", name().c_str(),
+                   run_path(name() + ".log").c_str());
   }
   answer_ready_waiters();
 }

@@ -81,6 +81,7 @@ class Deterministic : public ::testing::Test {
 TEST_F(Deterministic, TradesAndConservesEverything) {
   const std::string& output = first_->finished.output;
   EXPECT_NE(output.find("everything is accounted for"), std::string::npos) << output;
+  EXPECT_NE(output.find("result, in currency units"), std::string::npos) << output;
   const auto oeg = nlohmann::json::parse(read_file(*folder_ / "first/oeg.summary.json"));
   EXPECT_GE(oeg.at("orders").at("sent"), 50);
   EXPECT_GE(oeg.at("reports").at("fills"), 20);

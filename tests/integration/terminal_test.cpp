@@ -138,5 +138,14 @@ TEST(Terminal, OfEightyColumnsHoldsTheBarOfUpAndTheStatus) {
   EXPECT_LT(widest_of(bars).size(), kColumns) << widest_of(bars);
 }
 
+TEST(Terminal, AProgramThatIsStartedByHandSaysWhenItIsReady) {
+  if (const std::string why = why_none(); !why.empty())
+    GTEST_SKIP() << "no pseudo-terminal is to be had: " << why;
+  const PipelineFolder folder;
+  OnATerminal sim({program("sim"), folder.config_dir() + "/sim.toml", "--run-dir", folder.run_dir(),
+                   "--set", "replay.file=" + folder.generate(1'000, 1)});
+  EXPECT_TRUE(sim.wait_for("sim: ready; log " + folder.run_dir() + "/sim.log")) << sim.output();
+}
+
 }  // namespace
 }  // namespace tickpath::test_support

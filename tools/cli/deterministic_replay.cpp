@@ -15,6 +15,7 @@
 #include "tools/cli/commands.hpp"
 #include "tools/cli/programs.hpp"
 #include "tools/cli/replay_view.hpp"
+#include "tools/cli/trades_tables.hpp"
 #include "tools/lockstep/lockstep.hpp"
 
 namespace tickpath::cli {
@@ -76,6 +77,7 @@ void run_pipeline(lockstep::Options options) {
   const Remains remains = remains_of(options.run_dir, names, true);
   const Conservation conservation = audit(remains);
   print(to_text(conservation));
+  std::fputs(results_text(remains.summaries).c_str(), stdout);
   for (const auto& [name, state] : result.states) print(fmt::format("{:<10}{:016x}", name, state));
   print(fmt::format("orders    {:016x}  {}", result.order_journal, result.order_journal_path));
   print(fmt::format("journal   {:016x}  {}", result.sim_journal, result.sim_journal_path));

@@ -38,7 +38,8 @@ std::vector<trace::TraceFile> open_files(const std::vector<std::string>& paths) 
   }
   if (names.empty()) {
     throw Error("no *.trace files in " + paths.front() +
-                ": run the pipeline with trace.enabled = true first, or name the run directory");
+                ": run the pipeline with trace.enabled = true first, or name the run directory (a "
+                "deterministic replay leaves none: its time is not the machine's)");
   }
   std::sort(names.begin(), names.end());
   std::vector<trace::TraceFile> files;
