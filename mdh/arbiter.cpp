@@ -99,7 +99,7 @@ bool Arbiter::old_session_lives(const PacketHeader& header, TscTicks now) noexce
 
 void Arbiter::begin_session(const PacketHeader& header, TscTicks now) noexcept {
   flush();
-  // Of one that has ended, or has been silent for long, this is the successor.
+  // Where the session before has ended, or has been silent for long, this one is its successor.
   has_rival_ = has_session_ && !feed_.ended() &&
                !(now > session_heard_ && now - session_heard_ > session_silence_);
   rival_heard_ = session_heard_;
@@ -163,7 +163,7 @@ void Arbiter::note_line(Line line, const PacketHeader& header) noexcept {
   if (expected == 0) expected = sequence;
   if (sequence < expected) [[unlikely]] {
     if (header.messages() == 0) return;
-    // It came after all. A sender that repeats itself must not make the count negative.
+    // The packet came after all. A sender that repeats itself must not make the count negative.
     counters.out_of_order.add();
     const std::uint64_t missing = counters.missing.get();
     counters.missing.set(missing - std::min<std::uint64_t>(header.messages(), missing));

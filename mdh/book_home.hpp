@@ -24,7 +24,7 @@ class BookHome {
   // Answers a peer that was admitted for kHome or kHomeWrite. Not empty: why it was refused.
   std::string accept(rdma::ConnectionRequest& request, const wire::Hello& hello,
                      const wire::Hello& answer, link::Accepted accepted);
-  // Of one that is to write into a home that another keeps: it does not wait for it.
+  // Why it does not write; an mdh that writes into the home of another does not wait for that one.
   std::string not_ready_reason() const;
   void register_counters(control::Counters& out) const;
   void describe(control::Json& status) const;

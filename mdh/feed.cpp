@@ -189,7 +189,8 @@ void Feed::on_end_of_session() noexcept {
   update_state();
 }
 
-// Of the session and of how often it began anew: mdh's that heard the same agree. 56 bits, not 0.
+// A number made of the session and of how often it began anew: mdh's that heard the same agree.
+// 56 bits, not 0.
 std::uint64_t Feed::new_numbering() const noexcept {
   const auto& characters = sequencer_.session().characters;
   const std::uint64_t hash =
@@ -229,7 +230,7 @@ void Feed::drop_books() noexcept {
   for (std::uint32_t id = 0; id < instruments_.size(); ++id) {
     const Instrument& instrument = instruments_[id];
     if (!instrument.listed) continue;
-    // Of one that was incomplete, readers remember that.
+    // Readers remember that a book was incomplete.
     if (instrument.had_orders || instrument.incomplete)
       publish_instrument(id, wire::UpdateKind::kBookCleared);
     sink_.mark_dirty(id);

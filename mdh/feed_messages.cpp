@@ -22,7 +22,7 @@ void Feed::handle(std::span<const std::byte> message, std::int64_t kernel_ns) no
   trace_.stamp_at(trace::Hop::kMdhRx, sequence, current_.rx);
   Event event;
   const bool decoded = decode(message, event);
-  // It has just named the locate's symbol.
+  // The message has just named the locate's symbol.
   if (shard_.is_other(event.locate)) [[unlikely]]
     return on_other_shard();
   counters_.messages.add();
@@ -55,7 +55,7 @@ bool Feed::decode(std::span<const std::byte> message, Event& event) noexcept {
   return status == itch::DecodeStatus::kOk;
 }
 
-// Of an order: lists what is new. False: its symbol has no book here.
+// Lists the instrument of an order where it is new. False: its symbol has no book here.
 bool Feed::shown(const itch::Header& header, const itch::Stock& symbol) noexcept {
   if (instruments_.id_of(header.stock_locate) == wire::kNoInstrument) [[unlikely]] {
     list(header.stock_locate, symbol);

@@ -10,7 +10,7 @@
 namespace tickpath::mdh {
 namespace {
 
-// Of the range for one organisation (RFC 2365, 6.1), which no router passes on beyond it.
+// A group of the range for one organisation (RFC 2365, 6.1), which no router passes on beyond it.
 constexpr const char* kDefaultAddress = "239.255.8.1";
 
 bool is_multicast_address(const std::string& text) {

@@ -51,7 +51,7 @@ class Snapshot {
 class SnapshotPort {
  public:
   virtual ~SnapshotPort() = default;
-  // Of the session that runs. Does nothing unless poll() says kNone.
+  // Asks for a snapshot of the session that runs. Does nothing unless poll() says kNone.
   virtual void request() noexcept = 0;
   enum class Status : std::uint8_t { kNone, kPending, kReady, kFailed };
   virtual Status poll() noexcept = 0;

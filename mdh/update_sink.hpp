@@ -25,7 +25,7 @@ class UpdateSink {
   virtual void begin_day() noexcept {}
   // Messages were bridged: times may have started anew among them.
   virtual void note_bridge() noexcept {}
-  // Of the whole feed. Before the update that tells of it.
+  // The state of the whole feed. Before the update that tells of it.
   virtual void set_state(wire::FeedState /*state*/) noexcept {}
 
  protected:

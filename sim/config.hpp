@@ -88,7 +88,7 @@ struct SimConfig {
 
 config::Schema<SimConfig> sim_schema();
 
-// Of a configuration that the schema has accepted.
+// What a configuration that the schema has accepted says.
 std::uint32_t iex_session(const FeedConfig& config, std::uint16_t incarnation);
 PaceOptions pace_options(const ReplayConfig& config);
 

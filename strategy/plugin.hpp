@@ -217,7 +217,7 @@ class Strategy {
     (void)host_->listing(host_->context, venue, symbol.c_str(), &id);
     return id;
   }
-  // Of the symbol of `instrument`; its own id at its own venue.
+  // The listing of the symbol of `instrument` there; its own id at its own venue.
   Instrument listing(std::uint32_t venue, Instrument instrument) const noexcept {
     Instrument id = kNoInstrument;
     (void)host_->listing_of(host_->context, venue, instrument, &id);
@@ -402,7 +402,7 @@ class Strategy {
     return sent;
   }
 
-  // Of a stop order that still waits for its price; limit_price as in stop_order().
+  // Replaces a stop order that still waits for its price; limit_price as in stop_order().
   [[nodiscard]] Sent replace_stop(std::uint64_t order_id, std::uint32_t stop_price,
                                   std::uint32_t shares, std::uint32_t limit_price = 0) noexcept {
     Sent sent;

@@ -27,7 +27,7 @@ struct MidPrice {
   double mid;  // 1/10,000 dollars
 };
 
-// Of one symbol. A replacement counts as the deletion of its old order.
+// The flow of one symbol. A replacement counts as the deletion of its old order.
 struct FlowRecord {
   std::uint16_t locate = 0;
   std::array<std::uint64_t, 256> by_type{};  // the symbol's messages

@@ -26,7 +26,7 @@ inline constexpr std::size_t kLagBins = 2 * kLagEdgesNs.size() + 1;
 // Bin of "the second venue moves by so much after the first"; negative: before.
 std::size_t lag_bin(std::int64_t lag_ns) noexcept;
 
-// Of one state of a symbol's quotes.
+// How often and how long a symbol's quotes were in one state.
 struct QuoteEpisodes {
   std::uint64_t times = 0;
   std::uint64_t total_ns = 0;
@@ -47,12 +47,13 @@ struct VenueComparison {
   std::uint64_t compared_ns = 0;  // of all symbols
   QuoteEpisodes locked, crossed;
   ComparedSymbol busiest;  // by changes of the mid price
-  // Of the co-movement of mid prices within the last lag: the part in which this venue was first;
+  // The part of the co-movement of mid prices within the last lag in which this venue was first;
   // and that in which two moved at one instant. The sum is 1, or 0 where nothing moves together.
   std::vector<double> leads;
   double together = 0;
-  // Of the mid changes of the first two venues, by lag_bin(): the sum of products of relative
-  // changes that lie so far apart, over the root of the product of both sums of squares.
+  // The correlation of the mid changes of the first two venues, by lag_bin(): the sum of products
+  // of relative changes that lie so far apart, over the root of the product of both sums of
+  // squares.
   std::array<double, kLagBins> correlation{};
   std::uint64_t unseen_orders = 0;  // that found no room in these books
 };

@@ -32,7 +32,7 @@ struct GeneratorOptions {
   std::uint64_t start_ns = 34'200'000'000'000;  // of a day's first message, since midnight: 09:30
   // Mean rate: a day lasts its messages / rate. More than 0.
   double messages_per_second = 20'000;
-  // Of the measured branching ratio: 1 is as clustered as the recording, 0 a Poisson flow.
+  // A part of the measured branching ratio: 1 is as clustered as the recording, 0 a Poisson flow.
   double clustering = 1;
   bool auctions = true;  // imbalances and crosses at the open and the close
   // Volatility pauses a day; kHaltsByMessages: one for kMessagesPerHalt.

@@ -41,7 +41,7 @@ struct VenueMarket {
   std::uint64_t seed = 1;
   double lag_ns = kLagNs;  // 0: all at the instant of the move
   double day_ns = 0;       // from a day's first message to its last
-  // Of all symbols' values, at the mean of the day.
+  // Moves of all symbols' values, at the mean of the day.
   double moves_per_second = 0;
   std::uint32_t halts = 0;  // a day; at all venues at once
 };

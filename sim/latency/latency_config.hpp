@@ -23,7 +23,7 @@ config::Schema<LatencyConfig> latency_schema();
 // Keys: rate_limit, rate_interval, rate_rule.
 config::Schema<RateLimit> rate_schema();
 
-// Of session number `session`: each draws by itself.
+// The options of session number `session`: each draws by itself.
 SessionDelayOptions session_delay_options(const LatencyConfig& latency, const RateLimit& rate,
                                           std::size_t session);
 

@@ -20,7 +20,7 @@ class IdTable {
     std::uint32_t node;
     std::uint32_t number;  // of the exchange's order; 0 for a free entry
   };
-  // Of an order that is done: this, its final state and the shares that it has filled, which are
+  // An order that is done has this, its final state and the shares that it has filled, which are
   // below 2^20 (kOrderSharesMax).
   static constexpr std::uint32_t kClosedBase = 0x8000'0000;
   static constexpr std::uint32_t kFilledMask = (1u << 20) - 1;

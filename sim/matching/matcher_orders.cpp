@@ -39,7 +39,7 @@ bool contradictory(const NewOrder& r) noexcept {
 
 }  // namespace
 
-// Of either kind of request. A price that the type does not have is not looked at.
+// Looks at the prices of either kind of request, but not at one that the type does not have.
 template <class Request>
 Reason Matcher::refusal_of_prices(const Request& request) const noexcept {
   const bool limit = request.type == OrderType::kLimit || request.type == OrderType::kStopLimit;

@@ -54,8 +54,8 @@ inline constexpr std::uint32_t kOrderSharesMax = 999'999;
 // Largest limit price, Price(4): $199,999.9900, as in OUCH 5.0 (appendix, "Data Types").
 inline constexpr std::int64_t kOrderPriceMax = 1'999'999'900;
 
-// Who is behind an order: of one FIX session the strategy that its order ids carry, or an account,
-// numbered by the gateway. Two orders of one party never trade with each other.
+// The party behind an order: of one FIX session the strategy that its order ids carry, or an
+// account, numbered by the gateway. Two orders of one party never trade with each other.
 struct Party {
   std::uint8_t session = 0;
   std::uint8_t strategy = 0;  // 0: the session itself

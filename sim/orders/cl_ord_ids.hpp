@@ -15,7 +15,7 @@
 
 namespace tickpath::sim {
 
-// Who is behind an order: whose orders never trade with each other, and have a row in the ledger.
+// What is one party: its orders never trade with each other, and have a row in the ledger.
 enum class PartyRule : std::uint8_t {
   kSession,  // the session, or each Account (1) or PartyID (448) that it names
   kClOrdId,  // our oeg: the strategy in each wire::OrderId; of other ids as above

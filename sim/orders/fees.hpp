@@ -32,7 +32,7 @@ class FeeSchedule {
 
   // Whether the venue has fees at all: only then is anything said of them.
   bool any() const noexcept { return any_; }
-  // Of so many shares, in 1 / kFeeScale: what their owner pays; below 0: is paid.
+  // What the owner of so many shares pays, in 1 / kFeeScale; below 0: is paid.
   std::int64_t of(Liquidity liquidity, std::uint64_t shares) const noexcept {
     return millionths_[static_cast<std::size_t>(liquidity)] * static_cast<std::int64_t>(shares);
   }

@@ -13,7 +13,7 @@
 
 namespace tickpath::sim {
 
-// Of one party in one instrument.
+// What one party did and holds in one instrument.
 struct LedgerRow {
   Party party;
   std::uint32_t locate = wire::kNoInstrument;

@@ -57,7 +57,7 @@ struct LobbyCounters {
                     silent,     // that said nothing
                     crowded_out);
 };
-// Of a session: connections that began with its Logon.
+// Counts a session's connections: those that began with its Logon.
 struct LobbySessionCounters {
   TICKPATH_COUNTERS(admitted,        // handed over with their Logon unread
                     refused_logons,  // while the session was logged on

@@ -232,7 +232,7 @@ class OrderGateway::Peer final : public fix::Handler {
   fix::SendStatus send_report(const Outbox::Entry& entry, fix::ExecutionReport message,
                               const Party& party) noexcept {
     message.cl_ord_id_text = entry.names.id.view();
-    // Of a restated order the id is what it was.
+    // A restated order keeps its id.
     if (message.orig_cl_ord_id != 0) message.orig_cl_ord_id_text = entry.names.orig.view();
     message.account = accounts.echo(party.strategy);
     message.route = routes.get(party.route);

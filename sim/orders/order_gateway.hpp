@@ -107,7 +107,7 @@ class OrderGateway final : public ReportSink {
   const Symbols* symbols_ = nullptr;
   Ledger ledger_;
   ClOrdIds ids_;
-  // Of the request at hand: a reject of what is unknown repeats them.
+  // Symbol and names of the request at hand: a reject of what is unknown repeats them.
   ShortText request_symbol_;
   Outbox::Names request_names_;
   std::string_view request_text_;  // why its terms are not supported

@@ -88,7 +88,7 @@ std::string mapped_symbol(std::span<const std::byte> record, std::uint8_t versio
   return mapped.empty() || is_number(mapped, number) ? asked : mapped;
 }
 
-// Of the `dbn` crate, "enums", Schema.
+// The names of the `dbn` crate, "enums", Schema.
 const char* schema_name(std::uint16_t schema) noexcept {
   constexpr std::array kNames{"mbo",        "mbp-1",    "mbp-10",    "tbbo",      "trades",
                               "ohlcv-1s",   "ohlcv-1m", "ohlcv-1h",  "ohlcv-1d",  "definition",

@@ -39,9 +39,9 @@ inline constexpr std::uint8_t kMbo = 0xa0, kSymbolMapping = 0x16;
 inline constexpr std::uint16_t kSchemaMbo = 0, kSchemaMixed = 0xffff;
 inline constexpr std::int64_t kNoPrice = INT64_MAX;
 inline constexpr std::uint64_t kNoTime = UINT64_MAX;
-// Of MboMessage::flags: the book is told by price level, or its best alone, not by order.
+// Bits of MboMessage::flags: the book is told by price level, or its best alone, not by order.
 inline constexpr std::uint8_t kTopOfBook = 0x40, kByPrice = 0x10;
-// Of a book's snapshot: the event's time is the order's own, days ago perhaps.
+// A record of a book's snapshot: the event's time is the order's own, days ago perhaps.
 inline constexpr std::uint8_t kSnapshot = 0x20;
 // The last record of an event of its instrument.
 inline constexpr std::uint8_t kLast = 0x80;

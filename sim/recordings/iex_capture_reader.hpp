@@ -53,8 +53,8 @@ class CaptureReader {
  public:
   static constexpr std::size_t kHeldSegmentsMax = 256;
 
-  // Of the first session of a known protocol. nullptr: no capture, or no such segment among its
-  // first 1,000 datagrams. Throws files::RecordingError as files::open_file() does.
+  // A reader of the first session of a known protocol. nullptr: no capture, or no such segment
+  // among its first 1,000 datagrams. Throws files::RecordingError as files::open_file() does.
   static std::unique_ptr<CaptureReader> open(const std::filesystem::path& path);
   static std::unique_ptr<CaptureReader> open(std::unique_ptr<files::ByteSource> source);
 

@@ -83,7 +83,7 @@ class RetransmissionServer {
  private:
   static constexpr std::size_t kRequestsMax = 64;
   static constexpr std::size_t kPacketsPerTurn = 8;
-  // Of a second: what may be answered at once after a silence.
+  // A part of a second: what may be answered at once after a silence.
   static constexpr std::uint64_t kBurstsPerSecond = 20;
 
   struct Request {

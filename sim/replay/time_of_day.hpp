@@ -14,7 +14,7 @@ inline constexpr std::uint64_t kNoTime = ~std::uint64_t{0};
 // Throws Error saying what is allowed.
 std::uint64_t parse_time_of_day(std::string_view text);
 
-// Of a recording of several days, the time that is meant at a position: times of day are of the day
+// The time that is meant at a position of a recording of several days: times of day are of the day
 // at hand, hours from 24 on count from the first one's midnight. Nanoseconds since that.
 std::uint64_t on_day_of(std::uint64_t position_ns, std::uint64_t time_ns) noexcept;
 

@@ -23,7 +23,7 @@ class GlimpseBook {
 
   // The feed's next message, the first being number 1.
   void apply(std::span<const std::byte> message);
-  // Of the first message that is not in the state.
+  // The number of the first message that is not in the state.
   std::uint64_t next_sequence() const noexcept { return next_sequence_; }
   // An order found no room: no snapshot could be right any more.
   bool incomplete() const noexcept;

@@ -48,7 +48,7 @@ bool matches(const std::string& wanted, const itch::Alpha<N>& given) {
   return wanted.empty() || std::ranges::equal(wanted, given.view(), {}, lower, lower);
 }
 
-// Who a client is: its address; of this host, where all have the same one, its user.
+// A client is known by its address; on this host, where all have the same one, its user.
 std::string peer_of(const tcp::socket& socket) {
   error_code gone;
   const tcp::endpoint theirs = socket.remote_endpoint(gone), ours = socket.local_endpoint(gone);

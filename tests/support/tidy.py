@@ -15,6 +15,9 @@ INCLUDE = re.compile(r'^\s*#\s*include "([a-z_]+)/')
 CODE = {".hpp", ".h", ".cpp", ".c"}
 CLANG_FORMAT = 14  # Debian 12's; others differ in places
 LINES_MAX = 600  # STYLE: a file that one person can hold in the head
+# A comment is read by itself: what it begins with must not be in the line before or in the declaration alone.
+DANGLING = re.compile(r"^\s*//+ (Of|Likewise|Those|Who|It)\b")
+COMMENT = re.compile(r"^\s*//")
 BANNED = re.compile(r"\b(FIX" + r"ME|TO" + r"DO)\b")
 
 
@@ -34,6 +37,8 @@ def check_file(path, findings):
         include = INCLUDE.match(line)
         if allowed and include and include[1] in TOP - allowed:
             findings.append(f"{name}:{number}: {name.parts[0]} must not include from {include[1]}")
+        if path.suffix in CODE and DANGLING.match(line) and not COMMENT.match(lines[number - 2]):
+            findings.append(f"{name}:{number}: a comment that begins with {DANGLING.match(line)[1]} cannot be read by itself")
         if BANNED.search(line):
             findings.append(f"{name}:{number}: leftover {BANNED.search(line).group(0)}")
         if line != line.rstrip():

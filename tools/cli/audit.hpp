@@ -20,7 +20,7 @@ struct Remains {
 // Throws Error (nothing is left, an instance is in two of them, a summary is broken), SystemError.
 Remains remains_of(const std::vector<std::string>& run_dirs);
 
-// Of these instances. whole: and of any other that ran there, since they are all of a pipeline.
+// What these instances left. whole: and any other that ran there, since they are all of a pipeline.
 Remains remains_of(const std::string& run_dir, const std::vector<std::string>& names, bool whole);
 
 // Throws as the above.

@@ -155,7 +155,7 @@ class Checker {
       if (flow.connections > 1) connected_again(flow.strategy_id);
       if (told.contains(flow.strategy_id) || !complete("strategy") || all("strategy").empty())
         continue;
-      // Of a life that ended before oeg's began there is nothing but what the journal has.
+      // A life that ended before oeg's began has left nothing but what the journal has.
       if (flow.connections == 0) continue;
       result_.missing.push_back("strategy id " + std::to_string(flow.strategy_id));
       incomplete_.insert("strategy");
@@ -312,7 +312,7 @@ class Checker {
       if (all(program).empty()) continue;
       const bool known = std::all_of(all(program).begin(), all(program).end(),
                                      [](const Summary* summary) { return summary->has_positions; });
-      // Of strategies that left no summary nothing is known; the others must still agree.
+      // Nothing is known of strategies that left no summary; the others must still agree.
       if (known && (std::string(program) != "strategy" || complete("strategy")))
         books.emplace_back(program, book_of(all(program)));
     }
@@ -354,7 +354,7 @@ class Checker {
   }
 
   void feed() {
-    // Of several, which hears which is not in the summaries.
+    // Which mdh hears which of several sims is not in the summaries.
     if (all("sim").size() > 1)
       result_.notes.push_back("several sims: their feeds are not held against what mdh took");
     if (all("sim").size() != 1) return;

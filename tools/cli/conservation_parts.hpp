@@ -24,7 +24,7 @@ std::string text_of(const Numbers& terms) {
   return text;
 }
 
-// Of one strategy in one instrument.
+// One strategy in one instrument.
 using Holder = std::pair<int, std::string>;
 using Holding = std::pair<std::int64_t, std::int64_t>;  // shares, cash
 using Book = std::map<Holder, Holding>;
@@ -36,7 +36,7 @@ Conservation::Line compared(const std::string& rule, const Book& a, const Book& 
 // Summary::details[name]; 0 where it says nothing of it, or is of an older version.
 std::uint64_t detail_of(const control::Summary& summary, const std::string& name);
 
-// Of one venue, or of one of several.
+// Checks one venue, which may be one of several.
 Conservation check_venue(const std::vector<control::Summary>& summaries,
                          const std::vector<std::string>& expected);
 bool are_of_several_venues(const std::vector<control::Summary>& summaries);

@@ -129,7 +129,7 @@ class VenuesChecker {
                              "fees, in millionths: paid by all parties = had by the venues",
                              std::move(figures)});
   }
-  // Of all whose name begins so.
+  // The sum of all details whose name begins so.
   static std::int64_t detail_sum(const Summary& summary, const std::string& begin) {
     std::uint64_t sum = 0;
     for (auto at = summary.details.lower_bound(begin);

@@ -238,7 +238,7 @@ class CrossCheck {
       const std::int64_t place = oeg.number("pair.place").value_or(0);
       const std::int64_t venue = venue_of(oeg);
       if (place == 0) continue;
-      // Of each venue, and shard of one.
+      // Each venue, or shard of one, has one oeg of each place.
       const std::string shard = oeg.text("mdh.shard").value_or("");
       const auto [other, fresh] = places.emplace(std::tuple(venue, shard, place), &oeg);
       if (!fresh)
@@ -289,7 +289,7 @@ class CrossCheck {
                       ", whose pair.peer names it: the two of a pair name each other");
     return wrong;
   }
-  // Of a venue in shards each oeg has a risk of its own.
+  // Each oeg of a venue in shards has a risk of its own.
   static bool watches(const Program& risk, const Program& oeg) {
     const std::string at = oeg.text("fabric.endpoint").value_or("");
     const std::set<std::string> oegs = oegs_of(risk);
@@ -401,7 +401,7 @@ class CrossCheck {
     }
   }
 
-  // Who is wired to whom says which venue a program is of; so must its venue_number, or the books
+  // The wiring says which venue a program is of; so must its venue_number, or the books
   // and traces of two venues would be mixed.
   void venue_numbers() {
     for (const char* client : {"strategy", "risk"})
@@ -458,7 +458,7 @@ class CrossCheck {
                   const std::string& key_of_server) {
     for (const std::string& key : endpoints) {
       const std::vector<const Program*> others = found(client.program, key, server);
-      // Of several which may be meant (names are not resolved) one that fits is enough.
+      // Several may be meant (names are not resolved): one that fits is enough.
       if (others.empty() || std::any_of(others.begin(), others.end(), [&](const Program* each) {
             return shard_of(*each, key_of_server) == client.shard;
           }))
@@ -475,7 +475,7 @@ class CrossCheck {
   static std::string part(wire::Shard shard) {
     return shard.whole() ? "all symbols" : "shard " + shard.text();
   }
-  // Those that may listen where a key leads.
+  // The programs that may listen where a key leads.
   std::vector<const Program*> found(const Program& client, const std::string& key,
                                     const std::string& server) {
     std::vector<const Program*> found;

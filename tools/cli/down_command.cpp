@@ -50,7 +50,7 @@ void halt_replay(const std::string& run_dir, const std::vector<RunningProgram>& 
   if (!halted.empty() && !mdhs.empty()) await_rest(run_dir, halted, mdhs);
 }
 
-// Those that are asked for, in stop order; Error for one that does not run.
+// The programs that are asked for, in stop order; Error for one that does not run.
 std::vector<RunningProgram> chosen(const DownArguments& arguments) {
   std::vector<RunningProgram> programs = running_programs(arguments.run_dir);
   if (arguments.only.empty()) return programs;

@@ -9,7 +9,7 @@
 
 namespace tickpath::cli {
 
-// Of all lines together: what one of them brought is not missing. One thread.
+// Gaps of all lines together: what one of them brought is not missing. One thread.
 class FeedGaps {
  public:
   // A datagram as it came, of any line, in any order.

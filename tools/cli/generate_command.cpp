@@ -112,7 +112,7 @@ void run_generate_venues(const GenerateArguments& arguments,
     print_summary(summary, files.back());
   }
   print_generated(options, options.messages, begin);
-  // Of several days, the first.
+  // The first of several days.
   std::fputs(venues_text(compare_files(files), files).c_str(), stdout);
 }
 

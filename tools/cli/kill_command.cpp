@@ -229,7 +229,7 @@ std::string why_not_connected(const Place& place) {
   return place.reason.empty() ? "it has not come to it yet" : place.reason;
 }
 
-// Those of a pair in whose memory the change is not yet; else `name`.
+// The oegs of a pair in whose memory the change is not yet; else `name`.
 std::string lacking(const Place& place, const std::string& name, std::uint64_t version) {
   std::string names;
   if (place.oegs.size() < 2) return name;
@@ -312,7 +312,7 @@ void wait_until_nothing(const KillArguments& arguments, const std::string& done_
   }
 }
 
-// Of risk's list; null: not killed.
+// A kill of risk's list; null: not killed.
 Json kill_of(const KillArguments& arguments, const std::optional<std::uint8_t>& strategy) {
   const Json kills =
       kill_switch_of(try_status(arguments.run_dir, arguments.risk)).value("kills", Json::array());
@@ -321,7 +321,7 @@ Json kill_of(const KillArguments& arguments, const std::optional<std::uint8_t>& 
   return found == kills.end() ? Json() : *found;
 }
 
-// Of those that the kill concerns, as oeg tells them.
+// Open orders that the kill concerns, as oeg tells them.
 struct OpenOrders {
   std::uint64_t count = 0;
   std::string text;  // "first: strategy 7: 3 orders (AAPL 300 to buy, MSFT 100 to sell)"
@@ -438,7 +438,7 @@ class Order {
                          *arguments_.venue);
            }) > 1;
   }
-  // It is not the one any more that could still do it.
+  // The program is not the one any more that could still do it.
   bool is_gone() const {
     std::string why;
     return active(why) != given_.risk;

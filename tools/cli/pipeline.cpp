@@ -149,7 +149,7 @@ void Pipeline::check_members() {
   for (const CheckOutput& each : told)
     if (!each.text.empty())
       problems += "\n" + (each.host.empty() ? "" : each.host + ":\n") + each.text;
-  // Of programs that run elsewhere nothing is known.
+  // Nothing is known of programs that run elsewhere.
   if (problems.empty()) {
     for (const std::string& problem : cross_check(configs, options_.only.empty()))
       problems += "\n    " + problem;
@@ -308,7 +308,7 @@ void Pipeline::announce(const Member& member) {
   std::fprintf(stderr, "%-10s ready after %lld ms (process %d%s)\n", member.name.c_str(),
                static_cast<long long>(ms), process,
                member.remote ? (" on " + member.remote->host.name).c_str() : "");
-  // Of an earlier run: else one looks long for the reason why nothing trades.
+  // Kills of an earlier run: else one looks long for the reason why nothing trades.
   if (member.program == "risk") std::fprintf(stderr, "%s", kill_lines(status).c_str());
   if (member.program == "strategy") std::fprintf(stderr, "%s", plugin_lines(status).c_str());
 }
@@ -418,7 +418,8 @@ void Pipeline::halt_replay() {
       control::admin_command(control::admin_path(options_.run_dir, exchange->name),
                              {{"command", "halt"}});
     } catch (const Error& error) {
-      // It may be on its way out (tickpath down): then its end tells what there is to tell.
+      // The exchange may be on its way out (tickpath down): then its end tells what there is to
+      // tell.
       constexpr int kLeavingMs = 1000;
       if (!exchange->child->wait(kLeavingMs))
         problems_.push_back(std::string("halting the replay: ") + error.what());

@@ -92,8 +92,8 @@ class Pipeline {
   // For `tickpath down`, which waits for it: what went wrong with the run; empty: nothing.
   void tell_verdict(const std::string& verdict) const;
 
-  // Of this pipeline's programs, and, where it is a whole one, of those that somebody else started
-  // in its run directory.
+  // The names of this pipeline's programs, and, where it is a whole one, of those that somebody
+  // else started in its run directory.
   std::vector<std::string> names() const;
   const std::vector<std::string>& problems() const noexcept { return problems_; }
   // What programs of other hosts have printed since the last call, their host's name ahead.
@@ -127,7 +127,7 @@ class Pipeline {
   // With all that share its process.
   void launch(Member& member);
   std::vector<Member*> mates(const Member& member);
-  // Of the process of these; of one that runs elsewhere, of its proxy.
+  // The arguments of the process of these; for one that runs elsewhere, of its proxy.
   std::vector<std::string> arguments_of(const std::vector<Member*>& mates) const;
   // The end of those that member `first` is not ready without.
   std::size_t together_with(std::size_t first) const;

@@ -101,7 +101,7 @@ std::uint64_t span_ns(const std::string& text) {
   return static_cast<std::uint64_t>(ns * factor);
 }
 
-// Of a name as the recording has it, which may be longer than the feed's symbols are.
+// The symbol of a name as the recording has it, which may be longer than the feed's symbols are.
 std::string feed_symbol(const PriceArguments& arguments, const std::string& name) {
   return std::string(control::LongNames::read(arguments.from.run_dir).symbol_of(name));
 }

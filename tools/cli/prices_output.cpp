@@ -21,7 +21,7 @@ Entry entry_of(const wire::HistoryLine& line) {
   return entry;
 }
 
-// Of 1/10,000; "-": none.
+// A price of 1/10,000; "-": none.
 std::string price_text(std::uint64_t price) {
   if (price == 0) return "-";
   return formatted("%llu.%04u", static_cast<unsigned long long>(price / 10'000),

@@ -284,7 +284,7 @@ control::Json replay_of_all(const std::string& run_dir, const std::vector<std::s
                                   one.value("position_ns", std::uint64_t{0}));
     all["remaining_ns"] = std::max(all.value("remaining_ns", std::int64_t{-1}),
                                    one.value("remaining_ns", std::int64_t{-1}));
-    // Who is not at the end speaks for all.
+    // A sim that is not at the end speaks for all.
     for (const char* state : {"running", "paused", "waiting", "halted"})
       if (all.value("state", "") == state || one.value("state", "") == state) {
         all["state"] = state;

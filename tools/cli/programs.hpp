@@ -106,9 +106,9 @@ std::string active_risk(const std::string& run_dir, std::string& why,
 control::Json replay_of(const std::string& run_dir, const std::string& sim,
                         int timeout_ms = kStatusMs);
 
-// Of several sims as of one: the messages of all; the time and what is left of that which is
-// furthest behind. It has ended when all have, and was halted when one was. Null where one of them
-// does not answer, and for none.
+// The progress of several sims as of one: the messages of all; the time and what is left of that
+// which is furthest behind. It has ended when all have, and was halted when one was. Null where one
+// of them does not answer, and for none.
 control::Json replay_of_all(const std::string& run_dir, const std::vector<std::string>& sims,
                             int timeout_ms = kStatusMs);
 
@@ -118,7 +118,8 @@ control::Json replay_of_all(const std::string& run_dir, const std::vector<std::s
 void await_rest(const std::string& run_dir, const std::vector<std::string>& sims,
                 const std::vector<std::string>& mdhs);
 
-// Who is killed by the `status` of risk or oeg, a line each; empty for any other program or null.
+// Which strategies are killed by the `status` of risk or oeg, a line each; empty for any other
+// program or null.
 std::string kill_lines(const control::Json& status);
 
 // Which plugins cannot be used or have failed by the `status` of strategy, a line each; empty for

@@ -9,8 +9,8 @@
 
 namespace tickpath::cli {
 
-// Of the terminal behind stderr or stdout: COLUMNS, else what it says of itself, else 80; never
-// less than 20.
+// The width of the terminal behind stderr or stdout: COLUMNS, else what it says of itself, else 80;
+// never less than 20.
 std::size_t terminal_columns();
 
 // "what [#####.....]  50 %, 8 s left", or what fits of it.

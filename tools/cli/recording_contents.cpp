@@ -177,7 +177,8 @@ RecordingContents read_contents(iex::CaptureReader& capture, const std::string& 
     while (capture.next(message)) {
       if (message.restart) books.begin_anew();
       if (message.bytes.empty()) continue;
-      // Of the segment: events of several matching engines are in no order of their own times.
+      // The time of the segment: events of several matching engines are in no order of their own
+      // times.
       std::uint64_t& midnight_ns = contents.midnight_ns;
       if (midnight_ns == 0) midnight_ns = message.send_time_ns / kNsPerDay * kNsPerDay;
       const std::uint64_t time_ns =

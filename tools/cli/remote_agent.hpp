@@ -36,7 +36,7 @@ class HostedProgram {
   std::string path(const std::string& ending) const { return stem_ + ending; }
   const std::string& name() const noexcept { return name_; }
 
-  // Of several agents the one that came last is in charge.
+  // The agent that came last is in charge.
   void take_charge() const;
   bool in_charge() const;
 

@@ -21,7 +21,7 @@ namespace {
 constexpr int kSendMs = 10'000;
 constexpr int kEndMs = 2'000;
 
-// Of shells, and of ssh, ssh(1).
+// Exit statuses of shells, and of ssh, ssh(1).
 constexpr int kCannotExecute = 126;
 constexpr int kNotFound = 127;
 constexpr int kSshFailed = 255;

@@ -244,7 +244,7 @@ std::string Proxy::still_runs() const {
 
 namespace {
 
-// Of what the program says to its configuration, as its own --print-config.
+// Prints what the program says to its configuration, as its own --print-config.
 [[noreturn]] void print_config(const RemoteProgram& program) {
   AgentLink link(program.host, {});
   link.await_open();

@@ -19,7 +19,7 @@
 
 namespace tickpath::cli {
 
-// Of a part of a routed order, by oeg's journal.
+// What became of a part of a routed order, by oeg's journal.
 struct RoutedFate {
   TradedOrder order;
   std::vector<TradedFill> fills;

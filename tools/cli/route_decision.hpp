@@ -33,13 +33,13 @@ struct Piece {
 using Pieces = std::vector<Piece>;
 
 std::uint64_t shares_of(const Pieces& pieces);
-// Of the first `shares`, in 1/1,000,000.
+// The value of the first `shares`, in 1/1,000,000.
 std::int64_t value_of(const Pieces& pieces, std::uint64_t shares, bool with_fees);
 // What an order meets in one book.
 Pieces walk(std::span<const strategy::RoutedLevel> levels, Side side, std::uint32_t limit,
             std::uint64_t shares, std::int64_t fee);
 
-// Of each venue the side that an order would meet; by place in the record.
+// The side of each venue that an order would meet; by place in the record.
 using RoutedBooks = std::array<std::span<const strategy::RoutedLevel>, TICKPATH_VENUES_MAX>;
 
 // What a venue gets, by its place in the record. No entry: nothing.
@@ -107,7 +107,7 @@ struct Against {
 };
 Against compare(const Decision& decision, const RoutedBooks& books);
 
-// Of 1/1,000,000: "0.0031".
+// A value of 1/1,000,000: "0.0031".
 std::string money_text(std::int64_t millionths);
 
 }  // namespace tickpath::cli

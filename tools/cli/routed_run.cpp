@@ -186,7 +186,7 @@ class Gatherer {
           if (const auto of = fates.find(fill.order_id);
               of != fates.end() && fill.kind == wire::ReportKind::kFill)
             of->second.fills.push_back(fill);
-        // Of a pair of oegs both have it; the one that led has all of it.
+        // Both oegs of a pair have it; the one that led has all of it.
         for (auto& [id, fate] : fates)
           if (const auto known = run_.fates.find(id);
               known == run_.fates.end() || known->second.fills.size() < fate.fills.size())

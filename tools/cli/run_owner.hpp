@@ -25,7 +25,7 @@ class RunOwner {
 
   // The process that has it; 0: none.
   static pid_t holder(const std::string& run_dir);
-  // Of the newest `up`; nullopt: it has said nothing yet, or ended without a word.
+  // The verdict of the newest `up`; nullopt: it has said nothing yet, or ended without a word.
   static std::optional<std::string> verdict(const std::string& run_dir);
 
  private:

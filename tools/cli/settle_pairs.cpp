@@ -1,4 +1,4 @@
-// Of the two of a pair: which one's books are the pair's.
+// Which one's books of a pair are the pair's.
 #include <algorithm>
 #include <cstdint>
 #include <set>
@@ -11,7 +11,7 @@ namespace {
 
 using control::Summary;
 
-// Those of a program that may count, at one venue.
+// The summaries of a program that may count, at one venue.
 std::vector<Summary*> counted(std::vector<Summary>& summaries, const char* program,
                               std::uint8_t venue) {
   std::vector<Summary*> found;
@@ -20,7 +20,7 @@ std::vector<Summary*> counted(std::vector<Summary>& summaries, const char* progr
   return found;
 }
 
-// Those of a venue's oegs that are of one shard of it (OegConfig::shard): pairs are of one each.
+// A venue's oegs that are of one shard of it (OegConfig::shard): pairs are of one each.
 std::vector<Summary*> of_shard(const std::vector<Summary*>& oegs, std::uint64_t shard) {
   std::vector<Summary*> found;
   for (Summary* each : oegs)
@@ -52,7 +52,7 @@ void settle_pairs(std::vector<Summary>& summaries) {
     std::set<std::uint64_t> shards;
     for (const Summary* each : pairs) shards.insert(detail_of(*each, "shard"));
     for (const std::uint64_t shard : shards) keep_last(of_shard(pairs, shard), "pair_epoch");
-    // Of several oegs each may have a risk of its own.
+    // Each of several oegs may have a risk of its own.
     if (counted(summaries, "oeg", venue).size() < 2)
       keep_last(counted(summaries, "risk", venue), "active_ms");
   }

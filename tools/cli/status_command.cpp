@@ -77,7 +77,7 @@ std::vector<std::string> counters_of(const Json& status) {
   return words;
 }
 
-// Of a strategy, as risk tells it.
+// The line of a strategy, as risk tells it.
 std::string profit_line(const Json& strategy) {
   return formatted("    strategy %d: P&L %.2f currency units, %d fills, %d open orders",
                    strategy.value("strategy", 0), strategy.value("pnl", 0.0),
@@ -113,7 +113,7 @@ std::string step_text(const Json& times, const char* from, const char* to) {
   return us < 1000 ? formatted("%.0f us", us) : formatted("%.1f ms", us / 1000);
 }
 
-// Who leads, who stands by and how far behind, and what the last takeover took.
+// Which oeg leads, which stands by and how far behind, and what the last takeover took.
 std::vector<std::string> pair_lines(const Json& pair) {
   std::vector<std::string> lines;
   const std::string role = pair.value("role", "?");

@@ -103,7 +103,7 @@ Pair pair_of(const SwitchArguments& arguments) {
   return pairs.front();
 }
 
-// Of the pair, as the programs themselves say; the highest epoch where two say so.
+// The leader of the pair, as the programs themselves say; the highest epoch where two say so.
 std::optional<Leader> leader_of(const SwitchArguments& arguments,
                                 const std::vector<std::string>& names, int answer_ms) {
   std::optional<Leader> found;

@@ -54,7 +54,8 @@ struct JournalOf {
   std::uint8_t venue;
 };
 
-// Of each oeg that led at its end, one a venue; while a run goes on, that of the only one.
+// The journal of each oeg that led at its end, one a venue; while a run goes on, that of the only
+// one.
 std::vector<JournalOf> journals_in(const std::string& run_dir,
                                    const std::vector<control::Summary>& summaries) {
   std::vector<JournalOf> journals;

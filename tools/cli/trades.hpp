@@ -11,7 +11,8 @@
 
 namespace tickpath::cli {
 
-// Of the day that the journal is in. Prices are Price(4), times CLOCK_REALTIME in nanoseconds.
+// An order of the day that the journal is in. Prices are Price(4), times CLOCK_REALTIME in
+// nanoseconds.
 struct TradedOrder {
   std::uint64_t id = 0;  // of the order as its strategy sent it; replacements have others
   std::int64_t sent_ns = 0;

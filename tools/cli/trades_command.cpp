@@ -48,7 +48,8 @@ std::string journal_of(const TradesArguments& arguments) {
   return path;
 }
 
-// Of the risk that watches this oeg: at another venue the same strategy and symbol are others.
+// The summaries of the risk that watches this oeg: at another venue the same strategy and symbol
+// are others.
 std::vector<control::Summary> beside(const TradesArguments& arguments) {
   std::vector<control::Summary> summaries = read_summaries({arguments.run_dir});
   const auto own = std::ranges::find(summaries, arguments.oeg, &control::Summary::name);

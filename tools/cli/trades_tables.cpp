@@ -36,7 +36,7 @@ std::string time_text(std::int64_t ns) {
 // "09:30:00.000000001"; empty: not known.
 std::string time_of_day(std::uint64_t ns) { return ns == 0 ? std::string() : time_of_day_text(ns); }
 
-// Of 1/10,000; "12.3400", with two more digits where they say something.
+// A value of 1/10,000: "12.3400", with two more digits where they say something.
 std::string money(std::int64_t value, unsigned hundredths = 0) {
   const std::uint64_t size =
       value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
@@ -86,7 +86,7 @@ Table fills_table(const Trades& trades) {
   return table;
 }
 
-// Of one strategy in one symbol. What fills add is taken back by their cancellations.
+// Sums of one strategy in one symbol. What fills add is taken back by their cancellations.
 struct Held {
   std::uint64_t orders = 0, refused = 0, rejected = 0;
   std::int64_t fills = 0, carried = 0, bought = 0, sold = 0;

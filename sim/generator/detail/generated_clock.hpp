@@ -12,7 +12,7 @@ class DayShape {
   // Scaled to a mean of 1 over the stretch.
   DayShape(double from_s, double to_s) noexcept;
   double at(double s) const noexcept { return raw(s) / mean_; }
-  // Of the stretch from `s` to its end: the mean times its length.
+  // The integral of the stretch from `s` to its end: the mean times its length.
   double until_end(double s) const noexcept { return (integral(to_s_) - integral(s)) / mean_; }
 
  private:

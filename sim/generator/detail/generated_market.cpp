@@ -27,7 +27,7 @@ constexpr double kBeforeOpenShare = 0.02;
 // cannot tell; small, because most of the measured clustering is within the symbol.
 constexpr double kContagion = 0.05;
 constexpr std::uint64_t kEndMessages = 3;  // of kDayMessages
-// Of a halt that has not ended: state, imbalance, state, cross.
+// Messages that a halt needs to end: state, imbalance, state, cross.
 constexpr std::uint64_t kResumptionMessages = 4;
 
 std::vector<double> zipf_weights(std::uint32_t symbols) {

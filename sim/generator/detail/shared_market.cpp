@@ -23,8 +23,8 @@ constexpr double kLagSigma = 1;
 constexpr double kLagsMax = 20;  // medians
 constexpr double kFirstLag = 0.1;
 
-// Of the day between open and end: nothing moves before and after. In the last part, every venue
-// still has messages left to follow the last move with.
+// Parts of the day between open and end: nothing moves before and after. In the last part, every
+// venue still has messages left to follow the last move with.
 constexpr double kFirstMove = 0.005;
 constexpr double kLastMove = 0.98;
 

@@ -14,7 +14,7 @@
 namespace tickpath::itch::detail {
 
 inline constexpr std::uint32_t kLowestTicks = 100;  // one dollar: below, ticks are smaller
-// Of the day; a halt that begins later would not end today.
+// A part of the day; a halt that begins later would not end today.
 inline constexpr double kLastHalt = 0.9;
 
 // A venue learns that a symbol is worth something else.

@@ -44,11 +44,11 @@ class LobsterOrders {
   using Levels = std::map<std::uint32_t, LobsterQueue>;  // by rank: the best level is first
 
   const Levels& levels(Side side) const noexcept { return levels_[index(side)]; }
-  // Of the order with this id; nullptr: it is not open.
+  // Where the order with this id is; nullptr: it is not open.
   const LobsterPlace* find(std::uint64_t id) const noexcept;
   // Empty for a price without orders.
   const LobsterQueue& queue(LobsterPlace place) const noexcept;
-  // Of an open order.
+  // The shares of an open order.
   std::uint32_t shares_of(std::uint64_t id) const noexcept;
 
   // False: an order with this id is open already.

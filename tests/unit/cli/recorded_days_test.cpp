@@ -58,7 +58,7 @@ class RecordedDays : public RecordingCommands {
     EXPECT_EQ(after.at("time_reversals"), 0);
     EXPECT_EQ(due_times("converted.itch50"), due_times(name));
   }
-  // Of each message, without long silences.
+  // When each message is due, without long silences.
   std::vector<std::uint64_t> due_times(const std::string& name) const {
     const auto recording = itch::open_recording(path(name));
     sim::Pace pace({.max_idle_ns = 2 * kSecondNs});
