@@ -200,6 +200,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   // This one has what the leader has, and may ask for its place.
   bool stands_by() const noexcept { return shown_stands_by_.get() != 0; }
   bool has_standby() const noexcept { return shown_standby_.get() != 0; }
+  // By its word this one needs nobody, and may have acted without the other one's knowledge.
+  bool acts_alone() const noexcept { return word().alone && !has_standby(); }
   bool has_witness() const noexcept { return shown_witness_.get() != 0; }
   // Connections to a witness that the datapath has taken, and whether it uses one.
   std::uint64_t witnesses_taken() const noexcept { return witnesses_taken_.get(); }

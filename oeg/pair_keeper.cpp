@@ -136,10 +136,10 @@ void PairKeeper::begin_again() {
     rules.renounce();
   }
   std::optional<wire::Leadership> found;
-  if (rules.role() == Succession::Role::kLeader)
-    if (const auto block = questions_.newest_word(false))
-      found = wire::Leadership::of_word(block->word);
+  if (const auto block = questions_.newest_word(false))
+    found = wire::Leadership::of_word(block->word);
   const std::uint32_t known = rules.word().epoch;
+  from_before_ = found && rules.is_from_before(*found);
   rules.begin_again(found);
   remember();
   if (led && rules.role() == Succession::Role::kOutsider)
@@ -183,6 +183,7 @@ void PairKeeper::begin_after_boot() {
     }
     const auto block = questions_.newest_word(true);
     const auto word = wire::Leadership::of_word(block ? block->word : 0);
+    from_before_ = block && start_.rules.is_from_before(word);
     if (block && start_.rules.begin_after_boot(word, block->incarnation)) {
       remember();
       return;
@@ -204,7 +205,7 @@ bool PairKeeper::join() {
       std::make_unique<link::ReplicatedLog>(runtime_.device(), config_.pair.log_bytes, "oeg.log");
   const rdma::Grant grants[] = {log->grant(), runtime_.heartbeat().grant()};
   wire::Hello hello = questions_.hello(wire::Service::kStandby);
-  if (remembers_) hello.flags = wire::kRemembers;
+  if (remembers_ && !from_before_) hello.flags = wire::kRemembers;
   link::TableConnection leader =
       link::connect_tables(runtime_.device(), config_.pair.peer, link::bytes_of(hello), grants,
                            kConnectMs, std::string(wire::name(wire::Role::kOeg)));
@@ -215,6 +216,7 @@ bool PairKeeper::join() {
   const std::int64_t read = clock::monotonic_ns();
   install(snapshot);
   start_.leader = std::move(leader.connection);
+  from_before_ = false;
   remember();  // it has renounced, and has never to found a pair again
   constexpr std::int64_t kMs = 1'000'000;
   log::info("this oeg joins {}: read {} bytes in {} ms, on the disk after {} ms", config_.pair.peer,
@@ -486,11 +488,13 @@ void PairKeeper::connect_witness() {
 
 // Where both wait for a witness that neither has, neither has acted since, and either may lead: the
 // second gives up its claim, and joins. Of two that could, one does. It waits as long before as who
-// asks: its own question may just have got to a witness.
+// asks: its own question may just have got to a witness. One that led alone, before its host was
+// started, has acted, and does not give way.
 void PairKeeper::answer_peer(rdma::ConnectionRequest& request) {
   Pair& pair = *datapath_->pair();
   const auto now = static_cast<std::uint64_t>(clock::monotonic_ns());
-  if (!datapath_->leads() && config_.pair.place == 2 && pair.waits_in_vain(now)) {
+  if (!datapath_->leads() && config_.pair.place == 2 && !pair.acts_alone() &&
+      pair.waits_in_vain(now)) {
     log::warning(
         "both oegs wait for the same witness, which is gone: this one gives way and joins");
     pair.give_way();

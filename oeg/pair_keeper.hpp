@@ -84,6 +84,8 @@ class PairKeeper {
   control::Runtime& runtime_;
   PairStart start_;
   bool remembers_;  // a leader, or that it has joined one
+  // Its memory lacks a leadership of its own: to ask to join is no renunciation then.
+  bool from_before_ = false;
   PairQuestions questions_;
   bool newcomer_told_ = false;  // that one asks to join, to the log
   SetAside own_;                // what this one had before it joined

@@ -99,6 +99,15 @@ void Succession::lose(Leadership found) noexcept {
 
 // --------------------------------------------------------------------------------- beginnings
 
+namespace {
+
+// Epochs in which this one may have led although its memory does not say so after a start of the
+// host: those of the last moments before a loss of power. Each is a change of leadership, and the
+// memory reaches the disk every few milliseconds.
+constexpr std::uint32_t kEpochsUnsaved = 16;
+
+}  // namespace
+
 // The latest epoch that this one knows of, or may have brought about.
 std::uint32_t Succession::newest() const noexcept {
   return std::max({word_.epoch, last_offer_, asks_ == Asks::kNothing ? 0 : desired_.epoch});
@@ -135,13 +144,19 @@ bool Succession::begin_after_boot(Leadership found, std::uint64_t witness) noexc
   const bool same_life = witness_ == witness;
   lead(found);
   if (found.alone || same_life) witness_ = witness;
-  ask(Asks::kAlone, found, {known + 1, self_, true});
+  ask(Asks::kAlone, found, {known + kEpochsUnsaved, self_, true});
   return true;
 }
 
 // -------------------------------------------------------------------------------------- leader
 
 bool Succession::enrol(std::uint64_t witness, Leadership found) noexcept {
+  // Nobody can ask for the place of one that led alone. So any life with that word can answer.
+  const bool led_alone = role_ == Role::kLeader && word_.alone && offered_ == 0;
+  if (led_alone && asks_ == Asks::kAlone && found == word_) {
+    witness_ = witness;
+    return true;
+  }
   if (role_ != Role::kLeader || !word_.alone || offered_ != 0 || blocked()) return false;
   on_word(found);
   if (role_ != Role::kLeader) return false;

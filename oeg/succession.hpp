@@ -93,11 +93,18 @@ class Succession {
   // who leads by the word of the witness asks to go on; all others have to join. False: it led
   // alone by a later word, which the witness has lost. Then neither of the two can be believed.
   bool begin_after_boot(wire::Leadership found, std::uint64_t witness) noexcept;
+  // The witness knows of a leadership of this one that this one does not remember: its memory is an
+  // old copy, or was lost in part. What it would renounce it does not know.
+  bool is_from_before(wire::Leadership found) const noexcept {
+    // The next word of a pair may be the other one's, who hands over. To lead begins alone.
+    return found.leader == self_ && found.epoch > newest() + (found.alone ? 0 : 1);
+  }
 
   // ---- leader, alone
 
-  // Makes the witness hold our word; `found` is what it holds. False: it does already; or the other
-  // one has led since, and this one leads no more.
+  // Makes the witness hold our word; `found` is what it holds. Asks this life of it for the word
+  // where a start of the host made us ask another one. False: it does already; or the other one has
+  // led since, and this one leads no more.
   bool enrol(std::uint64_t witness, wire::Leadership found) noexcept;
   // Enrolled, and a joiner has everything: from now on needs_confirmation(). What to tell it, with
   // witness(), as an entry of its log. Nothing: not now.

@@ -133,6 +133,7 @@ class Place {
     oeg::PairMemory memory;
     oeg::Succession rules;
     const bool remembers;
+    bool from_before = false;
     bool begun = false;
     bool own_kept = false;
     std::unique_ptr<link::ReplicatedLog> log;

@@ -90,9 +90,10 @@ void Place::begin_again() {
   }
   if (!process.memory.is_of_this_boot()) process.rules.renounce();
   std::optional<wire::Leadership> found;
-  if (process.rules.role() == Role::kLeader && around_.keeps(Habit::kAsksBeforeItLeads))
-    if (const wire::WitnessBlock* const block = witness())
-      found = wire::Leadership::of_word(block->word);
+  if (const wire::WitnessBlock* const block = witness();
+      block != nullptr && around_.keeps(Habit::kAsksBeforeItLeads))
+    found = wire::Leadership::of_word(block->word);
+  process.from_before = found && process.rules.is_from_before(*found);
   process.rules.begin_again(found);
   remember();
   process.begun = true;
@@ -120,6 +121,7 @@ bool Place::begin_after_boot() {
   const wire::WitnessBlock* const block = witness();
   if (block == nullptr) return false;
   const auto word = wire::Leadership::of_word(block->word);
+  process_->from_before = process_->rules.is_from_before(word);
   if (!process_->rules.begin_after_boot(word, block->incarnation)) {
     if (!std::exchange(told_to_lead_, false)) return false;
     process_->rules.found(word);
@@ -154,7 +156,8 @@ void Place::try_to_join() {
 
 // As of the one that is asked.
 bool Place::accept_joiner(Place& joiner) {
-  const bool renounces = joiner.process_->remembers || !around_.keeps(Habit::kTrustsNoNewcomer);
+  const bool knows = joiner.process_->remembers && !joiner.process_->from_before;
+  const bool renounces = knows || !around_.keeps(Habit::kTrustsNoNewcomer);
   if (!leads()) {
     if (renounces && pair()->stage() != Pair::Stage::kTakingOver) pair()->peer_renounced();
     return false;
@@ -299,7 +302,7 @@ void Place::ask_peer() {
   Pair& theirs = *other_->pair();
   if (other_->leads())
     (void)process.pair->other_leads(other_->leads_by());
-  else if (other_->id_ == 2 && theirs.waits_in_vain(now))
+  else if (other_->id_ == 2 && !theirs.acts_alone() && theirs.waits_in_vain(now))
     theirs.give_way();
 }
 

@@ -323,7 +323,9 @@ TEST(Succession, AfterAStartOfTheHostOnlyWhoLeadsByTheWitnessesWordAsksToGoOn) {
   Succession leader = lone_leader(1, 4);
   leader.begin_after_boot({4, 1, true}, 9);
   EXPECT_TRUE(leader.blocked()) << "it has to have the word first";
-  EXPECT_EQ(*leader.wanted(), (Succession::Change{{4, 1, true}, {5, 1, true}, 9}));
+  EXPECT_EQ(leader.wanted()->expected, (Leadership{4, 1, true}));
+  EXPECT_EQ(leader.wanted()->witness, 9u);
+  EXPECT_GT(leader.wanted()->desired.epoch, 10u) << "it may have led in epochs that it forgot";
   leader.begin_again(Leadership{4, 1, true});
   EXPECT_TRUE(leader.blocked()) << "also in its next life";
   leader.on_answer(*leader.wanted(), {4, 1, true});
@@ -338,6 +340,30 @@ TEST(Succession, AfterAStartOfTheHostOnlyWhoLeadsByTheWitnessesWordAsksToGoOn) {
   standby.on_offer({4, 1, false}, 9);
   standby.begin_after_boot({4, 2, true}, 9);
   EXPECT_EQ(standby.role(), Succession::Role::kOutsider);
+}
+
+// The life of the witness that it asked is gone.
+TEST(Succession, WhoLedAloneMayAskAnyLifeOfTheWitnessAfterAStartOfTheHost) {
+  Succession leader = lone_leader(1, 4);
+  ASSERT_TRUE(leader.begin_after_boot({4, 1, true}, 9));
+  ASSERT_TRUE(leader.blocked());
+  EXPECT_TRUE(leader.enrol(10, {4, 1, true}));
+  ASSERT_TRUE(leader.wanted());
+  EXPECT_EQ(leader.wanted()->witness, 10u);
+  leader.on_answer(*leader.wanted(), {4, 1, true});
+  EXPECT_TRUE(leader.may_act(false));
+}
+
+TEST(Succession, AMemoryThatLacksALeadershipOfItsOwnIsFromBefore) {
+  Succession standby(2);
+  standby.on_offer({3, 1, false}, 9);
+  EXPECT_TRUE(standby.is_from_before({4, 2, true}));
+  EXPECT_FALSE(standby.is_from_before({4, 1, true})) << "the other one's";
+  EXPECT_FALSE(standby.is_from_before({3, 1, false}));
+  EXPECT_FALSE(standby.is_from_before({4, 2, false})) << "handed over by the other one";
+  EXPECT_TRUE(standby.is_from_before({5, 2, false})) << "it led alone in 4";
+  standby.on_leader_lost();
+  EXPECT_FALSE(standby.is_from_before({4, 2, true})) << "it has asked for it";
 }
 
 // Its last offer was of a higher epoch than the word by which the other one leads.
