@@ -191,7 +191,7 @@ void OegApplication::accept_strategy(rdma::ConnectionRequest& request, const wir
   if (!admission_.admit_shard(request, hello, control::shard_of(config_.shard), "mdh.shard"))
     return;
   Gateway& gateway = datapath_->gateway();
-  StrategySlot* slot = gateway.assign_slot(hello.instance);
+  StrategySlot* slot = gateway.assign_slot_to_peer(hello.instance);
   if (slot == nullptr)
     return admission_.refuse(request, "strategy id " + std::to_string(hello.instance) +
                                           ": reserved, or more strategies than strategies.max");

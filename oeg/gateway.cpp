@@ -8,8 +8,6 @@
 namespace tickpath::oeg {
 namespace {
 
-constexpr std::uint8_t kNoSlot = 0xff;
-
 // Ids of one strategy rise: incarnation and counter, without the strategy's own byte.
 constexpr std::uint64_t kIdSequenceMask = (std::uint64_t{1} << 48) - 1;
 
@@ -86,17 +84,6 @@ Gateway::Gateway(const GatewayOptions& options, VenuePort& venue, StrategyPort& 
 
 void Gateway::set_own_incarnation(std::uint16_t incarnation) noexcept {
   own_cancels_ = wire::OrderId::make(kOwnStrategyId, incarnation, 0);
-}
-
-StrategySlot* Gateway::assign_slot(std::uint8_t strategy) noexcept {
-  if (slot_of_[strategy] != kNoSlot) return &slots_[slot_of_[strategy]];
-  const std::size_t used = slots_used_.load(std::memory_order_relaxed);  // own index
-  if (strategy == kOwnStrategyId || used == slots_.size()) return nullptr;
-  StrategySlot& slot = slots_[used];
-  slot.id = strategy;
-  slot_of_[strategy] = static_cast<std::uint8_t>(used);
-  slots_used_.store(used + 1, std::memory_order_release);  // see the member
-  return &slot;
 }
 
 void Gateway::set_control_block(const wire::ControlBlock& block) noexcept {
@@ -493,7 +480,7 @@ void Gateway::on_strategy_lost(std::size_t index) noexcept {
   slot.lead_untold = false;
   drop_reports(slot);
   orphan_orders(index);
-  slot.taken.store(false, std::memory_order_relaxed);
+  slot.taken.store(false, std::memory_order_release);  // see unused_slot()
 }
 
 bool Gateway::cancel_orphan(StrategySlot& slot, Order& order) noexcept {

@@ -129,6 +129,9 @@ class Gateway final : public fix::Handler {
   // The slot of a strategy id, made at the first call; nullptr: no slot left. Control thread, which
   // alone assigns slots; the datapath meets a slot by the first connection or order that uses it.
   StrategySlot* assign_slot(std::uint8_t strategy) noexcept;
+  // For a connection that has yet to be made: where no slot is left it is that of a strategy which
+  // is not connected and has never sent an order.
+  StrategySlot* assign_slot_to_peer(std::uint8_t strategy) noexcept;
   std::size_t slot_index(const StrategySlot& slot) const noexcept {
     return static_cast<std::size_t>(&slot - slots_.data());
   }
@@ -136,7 +139,7 @@ class Gateway final : public fix::Handler {
   void on_strategy_connected(std::size_t slot) noexcept;
   // A standby's: it told nothing to the strategy, and has nothing to take back.
   void release_slot(std::size_t index) noexcept {
-    slots_[index].taken.store(false, std::memory_order_relaxed);
+    slots_[index].taken.store(false, std::memory_order_release);
   }
   void on_strategy_lost(std::size_t slot) noexcept;
   // Tells a connected strategy what it holds, in order with its reports, over the next turns. The
@@ -244,6 +247,7 @@ class Gateway final : public fix::Handler {
                                   Order*& order) noexcept;
 
  private:
+  std::size_t unused_slot() noexcept;
   bool take_id(StrategySlot& slot, std::uint64_t order_id) noexcept;
   wire::RejectReason check_moment(StrategySlot& slot) noexcept;
   void new_order(StrategySlot& slot, const wire::OrderRequest& request) noexcept;
@@ -366,6 +370,7 @@ class Gateway final : public fix::Handler {
   Instruments instruments_;
   Ledger ledger_;
   std::vector<StrategySlot> slots_;
+  static constexpr std::uint8_t kNoSlot = 0xff;
   std::array<std::uint8_t, wire::kMaxStrategies> slot_of_;
   // Released by assign_slot() once a slot is filled in, acquired by slot_count(): without it the
   // datapath could walk into a slot whose id is not there yet.

@@ -1,5 +1,5 @@
-// What the gateway sends to its strategies. Reports wait for credits, in order. Beside them goes
-// whether it accepts orders at all, and after a connect what they hold.
+// Slots of strategies, and what the gateway sends to them. Reports wait for credits, in order.
+// Beside them goes whether it accepts orders at all, and after a connect what they hold.
 
 #include <cstring>
 #include <utility>
@@ -17,6 +17,45 @@ constexpr int kReportsPerTurn = 64;
 constexpr std::size_t kReportsAMessage = 2;
 
 }  // namespace
+
+StrategySlot* Gateway::assign_slot(std::uint8_t strategy) noexcept {
+  StrategySlot* const slot = assign_slot_to_peer(strategy);
+  if (slot != nullptr) slot->for_good = true;
+  return slot;
+}
+
+StrategySlot* Gateway::assign_slot_to_peer(std::uint8_t strategy) noexcept {
+  if (slot_of_[strategy] != kNoSlot) return &slots_[slot_of_[strategy]];
+  if (strategy == kOwnStrategyId) return nullptr;
+  const std::size_t used = slots_used_.load(std::memory_order_relaxed);  // own index
+  const std::size_t at = used < slots_.size() ? used : unused_slot();
+  if (at == slots_.size()) return nullptr;
+  StrategySlot& slot = slots_[at];
+  if (at < used) slot_of_[slot.id.load(std::memory_order_relaxed)] = kNoSlot;
+  slot.id.store(strategy, std::memory_order_relaxed);  // see the member
+  slot_of_[strategy] = static_cast<std::uint8_t>(at);
+  if (at == used) slots_used_.store(used + 1, std::memory_order_release);  // see the member
+  return &slot;
+}
+
+// Whoever proves the role of a strategy says itself which one it is. Ids that were only said must
+// not keep another strategy out until a restart. slots_.size(): there is none.
+std::size_t Gateway::unused_slot() noexcept {
+  for (std::size_t at = 0; at < slots_.size(); ++at) {
+    StrategySlot& slot = slots_[at];
+    // Acquire: pairs with the datapath's release when its connection was gone.
+    if (slot.for_good || slot.taken.load(std::memory_order_acquire)) continue;
+    const StrategyCounters& counters = slot.counters;
+    if (slot.last_id != 0 || slot.queue_size != 0 || counters.orders_received.get() != 0 ||
+        counters.changes_received.get() != 0)
+      continue;
+    slot.counters.connections.set(0);
+    slot.counters.connection_requests.set(0);
+    slot.counters.connection_reports.set(0);
+    return at;
+  }
+  return slots_.size();
+}
 
 void Gateway::report_to(StrategySlot& slot, const wire::OrderReport& report) noexcept {
   if (!slot.connected && !slot.awaited) {

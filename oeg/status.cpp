@@ -185,7 +185,7 @@ void OegApplication::describe(control::Json& status) {
   control::Json strategies = control::Json::array();
   for (std::size_t i = 0; i < gateway.slot_count(); ++i) {
     const StrategySlot& slot = gateway.slot(i);
-    strategies.push_back({{"id", slot.id},
+    strategies.push_back({{"id", slot.id.load(std::memory_order_relaxed)},
                           {"connected", slot.taken.load(std::memory_order_relaxed)},
                           {"orders", slot.counters.orders_received.get()},
                           {"changes", slot.counters.changes_received.get()},
@@ -207,7 +207,7 @@ control::Json OegApplication::describe_kills() const {
       return kill.id == slot.id || kill.id == wire::kKillAll;
     });
     if (!killed) continue;
-    open.push_back({{"strategy", slot.id},
+    open.push_back({{"strategy", slot.id.load(std::memory_order_relaxed)},
                     {"orders", slot.counters.open_orders.get()},
                     {"shares", open_rows(slot.id)}});
   }

@@ -30,7 +30,11 @@ struct StrategyCounters {
 };
 
 struct alignas(64) StrategySlot {
-  std::uint8_t id = 0;
+  // Relaxed: it changes while the slot is nobody's, and then a connection or an order of the new
+  // strategy, which came to the datapath by way of a queue, is the first that the datapath hears.
+  std::atomic<std::uint8_t> id{0};
+  // Control thread: it has orders, ids or a position of its strategy, so it never is another one's.
+  bool for_good = false;
   bool connected = false;     // datapath
   bool orphans = false;       // some of its open orders are to be cancelled
   TscTicks next_own_cancel;   // not before, after the venue refused one
@@ -59,8 +63,9 @@ struct alignas(64) StrategySlot {
 
   StrategyCounters counters;
   // Set by the control thread when it accepts a connection, cleared by the datapath when that is
-  // gone: a strategy id is connected once. Relaxed: nothing else is ordered by it, a refused
-  // strategy tries again.
+  // gone: a strategy id is connected once. Cleared with release, looked at with acquire where the
+  // slot may become another strategy's: without it the control thread could miss the first order
+  // of the one that was here.
   std::atomic<bool> taken{false};
 };
 

@@ -532,6 +532,25 @@ TEST_F(Gateway, RefusesMoreStrategiesThanItHasRoomForAndItsOwnId) {
   EXPECT_EQ(gateway->assign_slot(13), nullptr);
 }
 
+// An id that was only said, by whoever proved the role of a strategy.
+TEST_F(Gateway, AStrategyThatNeverTradedMakesRoomForAnother) {
+  StrategySlot* const failed = gateway->assign_slot_to_peer(10);
+  StrategySlot* const connected = gateway->assign_slot_to_peer(11);
+  StrategySlot* const traded = gateway->assign_slot_to_peer(12);
+  connected->taken.store(true);
+  traded->last_id = 1;
+  EXPECT_EQ(gateway->assign_slot_to_peer(13), failed);
+  EXPECT_EQ(failed->id.load(), 13);
+  failed->taken.store(true);
+  EXPECT_EQ(gateway->assign_slot_to_peer(10), nullptr) << "the others are in use";
+  EXPECT_EQ(gateway->assign_slot_to_peer(11), connected);
+  // Its connection is gone, and it never sent an order.
+  gateway->on_strategy_connected(gateway->slot_index(*connected));
+  gateway->on_strategy_lost(gateway->slot_index(*connected));
+  EXPECT_EQ(gateway->assign_slot_to_peer(10), connected);
+  EXPECT_EQ(gateway->assign_slot_to_peer(kStrategy), slot) << "it has its slot for good";
+}
+
 // The market is 100.00 to 100.10, the collar 10 basis points.
 TEST_F(Gateway, MeasuresAReplacedStopOrderLikeANewOne) {
   limit({.collar_basis_points = 10});
