@@ -43,6 +43,15 @@ bool is_type(FeedProtocol protocol, char type) {
                                            : iex::name_of(type) != iex::name_of('\0');
 }
 
+// No shard leaves these out: system events, those of the whole market, and what cannot be read.
+std::uint64_t messages_of_no_symbol(FeedProtocol protocol, const FeedCounters& feed) {
+  std::uint64_t count = feed.malformed_messages.get();
+  for (const char type : {'S', 'V', 'W'})
+    if (type == 'S' || protocol == FeedProtocol::kItch50)
+      count += feed.by_type[static_cast<std::size_t>(type)].get();
+  return count;
+}
+
 std::chrono::sys_days today() {
   const std::chrono::sys_time<std::chrono::nanoseconds> now{
       std::chrono::nanoseconds(clock::realtime_ns())};
@@ -471,6 +480,9 @@ void MdhApplication::summarize(control::Summary& summary) {
   summary.details["book_refused"] = refused;
   summary.details["malformed_messages"] = feed.malformed_messages.get();
   summary.details["other_shards"] = feed.other_shards.get();
+  summary.details["shard"] = control::shard_of(config_.shard).number;
+  summary.details["shards"] = control::shard_of(config_.shard).count;
+  summary.details["of_no_symbol"] = messages_of_no_symbol(config_.feed.protocol, feed);
   summary.details["bad_symbols"] = feed.book.bad_symbols.get();
   summary.details["book_crossed"] = datapath_->feed().crossed().times().get();
   summary.details["book_crossed_ns"] = datapath_->feed().crossed().total_ns().get();

@@ -258,7 +258,7 @@ void OegApplication::summarize(control::Summary& summary) {
     if (position.fills == 0) continue;
     summary.positions.push_back({position.strategy_id, symbol(position.instrument_id),
                                  position.position_shares, position.cash,
-                                 static_cast<std::int64_t>(position.fills)});
+                                 static_cast<std::int64_t>(position.fills), position.fees});
   }
   summary.events = control::ring_flows(datapath_->events().accounts());
   summary.ticks.push_back(datapath_->market().flow());
@@ -267,6 +267,8 @@ void OegApplication::summarize(control::Summary& summary) {
   summary.details["exceptions_open"] = exceptions_.open().size() + exceptions_.beyond();
   summary.details["exceptions_unlisted"] = datapath_->exceptions_unlisted().get();
   summary.details["journal_lost"] = counters.journal_lost.get();
+  summary.details["journal_records"] = datapath_->journal().size().get();
+  summary.journal = config_.journal.path;
 }
 
 // -------------------------------------------------------------------------------------- the pair

@@ -374,10 +374,11 @@ control::Summary RiskApplication::summary_of(std::size_t index) const {
     summary.positions.push_back(
         {ledger.strategies()[row.strategy].id,
          std::string(row.symbol != 0 ? wire::symbol_text(row.symbol) : listed), row.position,
-         row.cash, static_cast<std::int64_t>(row.fills)});
+         row.cash, static_cast<std::int64_t>(row.fills), row.fees});
     summary.profits.push_back({summary.positions.back().strategy_id,
                                summary.positions.back().symbol, saturate(row.realised()),
-                               saturate(row.unrealised())});
+                               saturate(row.unrealised()), saturate(row.fee_cash()),
+                               static_cast<std::int64_t>(ledger.doubled_mark(row))});
   }
   summary.has_positions = true;
   summary.open_orders = monitor_->open_orders(static_cast<std::uint32_t>(index));
@@ -420,12 +421,16 @@ void merge_venues(control::Summary& all) {
     sum.shares += row.shares;
     sum.cash += row.cash;
     sum.fills += row.fills;
+    sum.fees += row.fees;
   });
   using control::ProfitSummary;
   merge(all.profits, [](ProfitSummary& sum, const ProfitSummary& row) {
     sum.realised += row.realised;
     sum.unrealised += row.unrealised;
+    sum.fees += row.fees;
   });
+  // Each venue has a mark of its own.
+  for (ProfitSummary& row : all.profits) row.mark_doubled = -1;
 }
 
 }  // namespace

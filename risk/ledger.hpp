@@ -107,6 +107,10 @@ class Ledger {
   std::vector<Row>& rows() noexcept { return rows_; }
   const std::vector<Row>& rows() const noexcept { return rows_; }
   const std::vector<StrategySums>& strategies() const noexcept { return strategies_; }
+  // Twice the mark that the row is valued at; 0: at cost.
+  std::uint64_t doubled_mark(const Row& row) const noexcept {
+    return row.other_symbol ? 0 : marks_[row.instrument].doubled;
+  }
   Row* first_row(std::uint32_t instrument) noexcept { return at(first_[instrument]); }
   Row* next_row(const Row& row) noexcept { return at(row.next); }
   // The exposure of the row's strategy in its symbol. What the venues of `doubtful` hold, and rows
@@ -124,9 +128,6 @@ class Ledger {
     std::uint32_t last_trade = 0;
     std::uint64_t symbol = 0;  // of the directory
   };
-  std::uint64_t doubled_mark(const Row& row) const noexcept {
-    return row.other_symbol ? 0 : marks_[row.instrument].doubled;
-  }
   bool compare_symbols(Row& row) noexcept;
   Row* at(std::uint32_t index) noexcept { return index == kNone ? nullptr : &rows_[index]; }
   void trade(Row& row, Side side, std::uint32_t shares, ExecutedPrice price) noexcept;

@@ -121,7 +121,7 @@ void SimApplication::summarize(control::Summary& summary) {
     // The summary is compared with those of programs that know of no fees: cash is without them.
     summary.positions.push_back(
         {row.party.strategy, std::string(market_.symbols().name(row.locate)), row.position_shares,
-         row.cash.value, static_cast<std::int64_t>(row.fills)});
+         row.cash.value, static_cast<std::int64_t>(row.fills), row.fees});
   }
   summary.open_orders = matcher_.live_orders();
   summary.feed_messages = feed_.counters().messages.get();
@@ -129,6 +129,7 @@ void SimApplication::summarize(control::Summary& summary) {
   summary.details["bad_messages"] = c.bad_messages.get();
   summary.details["conservation_broken"] = broken_.size();
   add_fees(summary.details);
+  summary.details["ledger_rows"] = gateway_.ledger().rows().size();
   summary.details["taken_shares"] = c.taken.get();
   summary.details["conflict_executed_shares"] = c.conflict_executed.get();
   summary.details["conflict_withdrawn_shares"] = c.conflict_withdrawn.get();
@@ -204,6 +205,8 @@ void SimApplication::write_ledger() const {
                     {"rejected", row.rejected}});
   }
   json["rows"] = rows;
+  json["rejected_without_row"] = gateway_.ledger().rejected_without_row();
+  json["taken_in_book"] = matcher_.taken_in_book();
   json["venue_fees_millionths"] = venue_fees(matcher_, gateway_.ledger().fees());
   Json traded;
   traded["added"] = c.traded_shares[static_cast<std::size_t>(Liquidity::kAdded)].get();

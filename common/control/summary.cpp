@@ -17,10 +17,40 @@ namespace tickpath::control {
 TICKPATH_JSON_STRUCT(RequestFlow, received, refused, sent, accepted, rejected, unanswered, own,
                      lost)
 TICKPATH_JSON_STRUCT(ReportFlow, received, sent, fills, dropped)
-TICKPATH_JSON_STRUCT(PositionSummary, strategy_id, symbol, shares, cash, fills)
-TICKPATH_JSON_STRUCT(ProfitSummary, strategy_id, symbol, realised, unrealised)
 TICKPATH_JSON_STRUCT(RingFlow, peer, published, seen, lapped)
 TICKPATH_JSON_STRUCT(StrategyFlow, strategy_id, connections, requests, reports, orders)
+
+void to_json(Json& json, const PositionSummary& row) {
+  json = {{"strategy_id", row.strategy_id},
+          {"symbol", row.symbol},
+          {"shares", row.shares},
+          {"cash", row.cash},
+          {"fills", row.fills},
+          {"fees", row.fees}};
+}
+// A program of an older version tells no fees, and no mark.
+void from_json(const Json& json, PositionSummary& row) {
+  json.at("strategy_id").get_to(row.strategy_id);
+  json.at("symbol").get_to(row.symbol);
+  json.at("shares").get_to(row.shares);
+  json.at("cash").get_to(row.cash);
+  json.at("fills").get_to(row.fills);
+  row.fees = json.value("fees", std::int64_t{0});
+}
+
+void to_json(Json& json, const ProfitSummary& row) {
+  json = {
+      {"strategy_id", row.strategy_id}, {"symbol", row.symbol}, {"realised", row.realised},
+      {"unrealised", row.unrealised},   {"fees", row.fees},     {"mark_doubled", row.mark_doubled}};
+}
+void from_json(const Json& json, ProfitSummary& row) {
+  json.at("strategy_id").get_to(row.strategy_id);
+  json.at("symbol").get_to(row.symbol);
+  json.at("realised").get_to(row.realised);
+  json.at("unrealised").get_to(row.unrealised);
+  row.fees = json.value("fees", std::int64_t{0});
+  row.mark_doubled = json.value("mark_doubled", std::int64_t{-1});
+}
 
 namespace {
 
@@ -46,6 +76,7 @@ void for_each_key(AnySummary& summary, Visit&& visit) {
   visit("open_orders", summary.open_orders, false);
   visit("feed_messages", summary.feed_messages, false);
   visit("feed_messages_missed", summary.feed_messages_missed, false);
+  visit("journal", summary.journal, true);
   visit("problems", summary.problems, true);
   visit("details", summary.details, true);
 }

@@ -11,7 +11,9 @@
 //   channels  of each strategy, on its newest connection to oeg: requests sent = received, reports
 //             sent = received
 //   open      as many open orders in strategy, oeg, risk and sim
-//   positions the same shares and cash for each (strategy, symbol) in strategy, oeg, risk and sim
+//   positions the same shares, cash and fills for each (strategy, symbol) in strategy, oeg, risk
+//             and sim; the same fees in oeg, risk and sim
+//   P&L       realised + unrealised = cash + shares x mark - fees, for each row of risk
 //   ticks     mdh's published to a subscriber = that subscriber's seen + lapped
 //   events    oeg's drop-copy events published to risk = risk's seen + lapped
 //
@@ -69,6 +71,8 @@ struct PositionSummary {
   std::int64_t shares = 0;  // bought less sold
   std::int64_t cash = 0;    // 1/10,000: sold less bought
   std::int64_t fills = 0;   // executions that made it
+  // What the venue charged for them, 1/1,000,000, below 0: paid. In no cash. sim, oeg, risk.
+  std::int64_t fees = 0;
 };
 
 // P&L of one strategy in one instrument, by risk's last mark; 1/10,000.
@@ -77,6 +81,10 @@ struct ProfitSummary {
   std::string symbol;
   std::int64_t realised = 0;
   std::int64_t unrealised = 0;
+  // What it was computed from, beside the position: of a venue's own summary alone.
+  std::int64_t fees = 0;  // 1/10,000, part of `realised`
+  // Twice the mark, the middle of two prices. 0: valued at cost; -1: it does not say.
+  std::int64_t mark_doubled = -1;
 };
 
 // One end of an update ring, of the newest connection. Writer: `peer` is the reader's instance
@@ -119,6 +127,8 @@ struct Summary {
   std::uint64_t open_orders = 0;            // at the end
   std::uint64_t feed_messages = 0;          // sim: replayed; mdh: taken in sequence
   std::uint64_t feed_messages_missed = 0;   // mdh: gaps
+  // oeg: where its order journal is, so that what it adds up to can be held against all of this.
+  std::string journal;
   std::vector<std::string> problems;  // why the run failed although this program ended in order
   std::map<std::string, std::uint64_t> details;  // what else a person may want to know
   // strategy, risk with several venues: its side of the books of each, with `venue` and

@@ -35,7 +35,10 @@ bool Ledger::reserve(Party party, std::uint32_t locate) noexcept {
 
 void Ledger::apply(const Report& report) noexcept {
   const std::uint32_t at = index_.find(key_of(report.party, report.locate));
-  if (at == IdMap::kNone) return;  // refused for want of a row, or a change of an unknown order
+  if (at == IdMap::kNone) {  // refused for want of a row, or a change of an unknown order
+    if (report.kind == ReportKind::kRejected) ++rejected_without_row_;
+    return;
+  }
   LedgerRow* const row = &rows_[at];
   if (report.kind == ReportKind::kAccepted) ++row->accepted;
   if (report.kind == ReportKind::kRejected) ++row->rejected;

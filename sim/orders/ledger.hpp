@@ -38,11 +38,14 @@ class Ledger {
   void apply(const Report& report) noexcept;
 
   std::span<const LedgerRow> rows() const noexcept { return rows_; }
+  // New orders: of a symbol in which the party has had none before, or for want of a row.
+  std::uint64_t rejected_without_row() const noexcept { return rejected_without_row_; }
   const FeeSchedule& fees() const noexcept { return fees_; }
 
  private:
   FeeSchedule fees_;
   std::vector<LedgerRow> rows_;
+  std::uint64_t rejected_without_row_ = 0;
   IdMap index_;
 };
 

@@ -5,7 +5,10 @@
 
 #include "common/base/error.hpp"
 #include "common/control/run_directory.hpp"
+#include "tools/cli/audit_sources.hpp"
+#include "tools/cli/conservation_parts.hpp"
 #include "tools/cli/programs.hpp"
+#include "tools/cli/remote_hosts.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -80,6 +83,64 @@ class Successors {
   const Remains& remains_;
 };
 
+// What a program counted into, against what it says of it.
+class Sources {
+ public:
+  Sources(const Remains& remains, Conservation& result) : remains_(remains), result_(result) {}
+
+  void check() {
+    for (const Summary& summary : remains_.summaries) {
+      if (summary.stood_by) continue;
+      // A program of an older version does not say what to expect.
+      if (summary.program == "oeg" && summary.details.contains("journal_records")) journal(summary);
+      if (summary.program == "sim" && summary.details.contains("ledger_rows")) ledger(summary);
+    }
+  }
+
+ private:
+  // A journal without room lacks records, and that is a line already (journal_lost).
+  void journal(const Summary& oeg) {
+    if (detail_of(oeg, "journal_lost") != 0) return;
+    if (is_elsewhere(oeg.name))
+      return result_.notes.push_back("the journal of " + oeg.name +
+                                     " is on its host: its summary is not held against that");
+    std::string path = file_of(oeg.name, ".journal");
+    if (path.empty() && std::filesystem::exists(oeg.journal)) path = oeg.journal;
+    if (path.empty()) return missing(oeg.name, "order journal");
+    const std::string exceptions = path.substr(0, path.rfind('.')) + ".exceptions";
+    add(journal_lines(path, exceptions, oeg));
+  }
+  void ledger(const Summary& sim) {
+    const std::string path = file_of(sim.name, ".ledger.json");
+    if (path.empty()) return missing(sim.name, "ledger");
+    add(ledger_lines(path, sim));
+    if (remains_.with_recordings) result_.lines.push_back(recording_line(path, sim));
+  }
+
+  // Empty: none of the directories has it.
+  std::string file_of(const std::string& name, const char* ending) const {
+    for (const std::string& run_dir : remains_.run_dirs)
+      if (const std::string path = run_dir + "/" + name + ending; std::filesystem::exists(path))
+        return path;
+    return {};
+  }
+  // It runs, or ran, on another host, which has its files. One of its name here is of a former run.
+  bool is_elsewhere(const std::string& name) const {
+    return std::ranges::any_of(remains_.run_dirs, [&](const std::string& run_dir) {
+      return is_remote(run_dir, name) || std::filesystem::exists(run_dir + "/" + name + kRanOn);
+    });
+  }
+  void missing(const std::string& name, const std::string& what) {
+    result_.lines.push_back({false, name + ": its " + what, "is not there"});
+  }
+  void add(const std::vector<Conservation::Line>& lines) {
+    result_.lines.insert(result_.lines.end(), lines.begin(), lines.end());
+  }
+
+  const Remains& remains_;
+  Conservation& result_;
+};
+
 }  // namespace
 
 Remains remains_of(const std::vector<std::string>& run_dirs) {
@@ -117,6 +178,7 @@ Conservation audit(const Remains& remains) {
     return !excuse.empty();
   });
   Conservation conservation = check_conservation(remains.summaries, expected);
+  Sources(remains, conservation).check();
   for (const std::string& excuse : excuses) conservation.notes.push_back(excuse);
   for (const std::string& name : conservation.missing)
     if (const int process = process_of(remains.run_dirs, name); process != 0)

@@ -32,8 +32,14 @@ void add_programs_of_a_pipeline(Remains& remains) {
   }
 }
 
-void run_books(const std::vector<std::string>& run_dirs) {
-  Remains remains = remains_of(run_dirs);
+struct BooksArguments {
+  std::vector<std::string> run_dirs;
+  bool recordings = false;
+};
+
+void run_books(const BooksArguments& arguments) {
+  Remains remains = remains_of(arguments.run_dirs);
+  remains.with_recordings = arguments.recordings;
   add_programs_of_a_pipeline(remains);
   const Conservation conservation = audit(remains);
   std::fputs(to_text(conservation).c_str(), stdout);
@@ -45,9 +51,12 @@ void run_books(const std::vector<std::string>& run_dirs) {
 
 void add_books_command(CLI::App& app) {
   auto* command = add_other_command(app, "books");
-  auto run_dirs = std::make_shared<std::vector<std::string>>();
-  command->add_option("run-dir", *run_dirs, "One of each host, copied to this one")->required();
-  command->callback([run_dirs] { run_books(*run_dirs); });
+  auto arguments = std::make_shared<BooksArguments>();
+  command->add_option("run-dir", arguments->run_dirs, "One of each host, copied to this one")
+      ->required();
+  command->add_flag("--recording", arguments->recordings,
+                    "Read what was replayed, too, and hold it against what sim says of it");
+  command->callback([arguments] { run_books(*arguments); });
 }
 
 }  // namespace tickpath::cli

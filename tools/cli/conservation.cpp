@@ -119,11 +119,14 @@ class Checker {
     channels();
     open_orders();
     positions();
+    fees();
     rings("ticks", "mdh", &Summary::ticks, {"strategy", "risk", "oeg"});
     rings("drop copy", "oeg", &Summary::events, {"risk"});
     feed();
     losses();
     crossed_books();
+    for (const auto& [program, list] : by_program_)
+      for (const Summary* summary : list) check_alone(*summary, result_.lines);
     return std::move(result_);
   }
 
@@ -241,10 +244,14 @@ class Checker {
 
   void unanswered(const std::string& what, Flow flow) {
     Terms open;
+    std::string names;
     for (const auto& [program, list] : by_program_)
-      for (const Summary* summary : list)
-        if (summary->*flow) open.push_back((summary->*flow)->unanswered);
-    if (!open.empty()) equal(what + ": unanswered", {sum(open)}, {0});
+      for (const Summary* summary : list) {
+        if (!(summary->*flow)) continue;
+        open.push_back((summary->*flow)->unanswered);
+        if (open.back() != 0) names += (names.empty() ? " at " : ", ") + summary->name;
+      }
+    if (!open.empty()) equal(what + ": unanswered" + names, {sum(open)}, {0});
   }
 
   void reports() {
@@ -265,7 +272,7 @@ class Checker {
       fills.push_back(strategy->reports->fills);
     }
     equal("reports: sent by oeg = received by strategies", {oeg->reports->sent}, received);
-    equal("reports: that found their strategy gone", {oeg->reports->dropped}, {0});
+    equal("reports: that found their strategy gone, at oeg", {oeg->reports->dropped}, {0});
     equal("fills: received by oeg = received by strategies", {oeg->reports->fills}, fills);
   }
 
@@ -317,11 +324,40 @@ class Checker {
         books.emplace_back(program, book_of(all(program)));
     }
     for (std::size_t i = 1; i < books.size(); ++i) compare(books[0], books[i]);
+    holders_without_books();
+  }
+
+  // Where anybody has positions all have some: a book that is not there can be held against none.
+  void holders_without_books() {
+    std::vector<const Summary*> with, without;
+    for (const char* program : {"sim", "oeg", "risk", "strategy"})
+      for (const Summary* summary : all(program))
+        (summary->has_positions ? with : without).push_back(summary);
+    if (with.empty()) return;
+    for (const Summary* summary : without)
+      result_.lines.push_back({false, "positions and cash of " + summary->name, "it tells none"});
   }
 
   void compare(const std::pair<std::string, Book>& a, const std::pair<std::string, Book>& b) {
     result_.lines.push_back(
         compared("positions and cash: " + a.first + " = " + b.first, a.second, b.second));
+  }
+
+  // Where there are any. Cash is without them everywhere.
+  void fees() {
+    std::vector<std::pair<std::string, std::int64_t>> sums;
+    for (const char* program : {"sim", "oeg", "risk"}) {
+      if (all(program).empty() || !complete(program)) continue;
+      std::int64_t& sum = sums.emplace_back(program, 0).second;
+      for (const Summary* summary : all(program))
+        for (const control::PositionSummary& row : summary->positions) sum += row.fees;
+    }
+    if (std::ranges::all_of(sums, [](const auto& each) { return each.second == 0; })) return;
+    for (std::size_t i = 1; i < sums.size(); ++i)
+      result_.lines.push_back(
+          {sums[0].second == sums[i].second,
+           "fees, in millionths: " + sums[0].first + " = " + sums[i].first,
+           std::to_string(sums[0].second) + " and " + std::to_string(sums[i].second)});
   }
 
   using Flows = std::vector<RingFlow> Summary::*;
@@ -361,6 +397,7 @@ class Checker {
     for (const Summary* mdh : all("mdh"))
       equal("feed: messages sent by sim = taken by " + mdh->name + " + counted as missed",
             {all("sim").front()->feed_messages}, {mdh->feed_messages, mdh->feed_messages_missed});
+    if (complete("mdh")) check_shards(all("mdh"), all("oeg"), result_);
   }
 
   // What was counted as lost: it ends the verdict, or is said beside it.
@@ -378,7 +415,7 @@ class Checker {
   void crossed_books() {
     for (const Summary* mdh : all("mdh")) {
       const std::uint64_t times = detail_of(*mdh, "book_crossed");
-      if (times == 0) continue;
+      if (times == 0 && detail_of(*mdh, "book_crossed_ns") == 0) continue;
       result_.notes.push_back(
           formatted("%s: books were crossed %llu times, %.3f s of the feed's time in all: what was "
                     "replayed lacks something (tickpath inspect tells)",

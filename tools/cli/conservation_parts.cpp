@@ -17,17 +17,23 @@ Book book_of(const std::vector<const Summary*>& summaries) {
   for (const Summary* summary : summaries)
     for (const PositionSummary& row : summary->positions) {
       Holding& holding = book[{row.strategy_id, row.symbol}];
-      holding.first += row.shares;
-      holding.second += row.cash;
+      holding.shares += row.shares;
+      holding.cash += row.cash;
+      holding.fills += row.fills;
     }
-  std::erase_if(book, [](const auto& entry) { return entry.second == Holding{0, 0}; });
+  remove_untraded(book);
   return book;
+}
+
+void remove_untraded(Book& book) {
+  std::erase_if(book, [](const auto& entry) { return entry.second == Holding{}; });
 }
 
 namespace {
 
-std::string holding_text(const Holding& holding) {
-  return std::to_string(holding.first) + " shares, cash " + std::to_string(holding.second);
+std::string holding_text(const Holding& holding, bool with_fills) {
+  return std::to_string(holding.shares) + " shares, cash " + std::to_string(holding.cash) +
+         (with_fills ? ", fills " + std::to_string(holding.fills) : "");
 }
 
 }  // namespace
@@ -47,9 +53,10 @@ Conservation::Line compared(const std::string& rule, const Book& a, const Book& 
     const Holding right = get(b, holder);
     if (left == right) continue;
     // A person looks at the first few.
+    const bool fills = left.fills != right.fills;
     if (++count <= 3)
       differences += "; strategy " + std::to_string(holder.first) + " " + holder.second + ": " +
-                     holding_text(left) + " against " + holding_text(right);
+                     holding_text(left, fills) + " against " + holding_text(right, fills);
   }
   return {count == 0, rule,
           std::to_string(holders.size()) + " positions, " + std::to_string(count) + " differ" +

@@ -1,5 +1,5 @@
 // What the checks of one venue and of several have in common (conservation.cpp,
-// conservation_venues.cpp).
+// conservation_alone.cpp, conservation_venues.cpp).
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,27 @@ std::string text_of(const Numbers& terms) {
 
 // One strategy in one instrument.
 using Holder = std::pair<int, std::string>;
-using Holding = std::pair<std::int64_t, std::int64_t>;  // shares, cash
+struct Holding {
+  std::int64_t shares = 0;
+  std::int64_t cash = 0;
+  std::int64_t fills = 0;
+  bool operator==(const Holding&) const = default;
+};
 using Book = std::map<Holder, Holding>;
 
-// The sums over all; none that is flat.
+// The sums over all; none that never traded.
 Book book_of(const std::vector<const control::Summary*>& summaries);
+void remove_untraded(Book& book);
 Conservation::Line compared(const std::string& rule, const Book& a, const Book& b);
 
 // Summary::details[name]; 0 where it says nothing of it, or is of an older version.
 std::uint64_t detail_of(const control::Summary& summary, const std::string& name);
+
+// What a summary says, against the rest of it.
+void check_alone(const control::Summary& summary, std::vector<Conservation::Line>& lines);
+// Whether the shards of a venue have taken all of the feed between them.
+void check_shards(const std::vector<const control::Summary*>& mdhs,
+                  const std::vector<const control::Summary*>& oegs, Conservation& result);
 
 // Checks one venue, which may be one of several.
 Conservation check_venue(const std::vector<control::Summary>& summaries,

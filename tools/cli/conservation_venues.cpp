@@ -1,6 +1,7 @@
 // Conservation over several venues.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "tools/cli/conservation_parts.hpp"
@@ -27,8 +28,11 @@ class VenuesChecker {
 
   Conservation run() {
     for (const auto& [venue, group] : groups_) one_venue(venue, group);
-    for (const Summary& summary : summaries_)
-      if (summary.program == "strategy" && summary.venues.size() > 1) sums(summary);
+    for (const Summary& summary : summaries_) {
+      if (summary.venues.size() < 2) continue;
+      if (summary.program == "strategy") sums(summary);
+      if (summary.program == "risk" && !summary.stood_by) profits(summary);
+    }
     all_positions();
     fees();
     return std::move(result_);
@@ -66,18 +70,41 @@ class VenuesChecker {
 
   // What it counted of all venues together, against what it counted of each.
   void sums(const Summary& strategy) {
-    Terms orders, changes, reports, fills;
-    for (const Summary& venue : strategy.venues) {
-      orders.push_back(venue.orders ? venue.orders->sent : 0);
-      changes.push_back(venue.changes ? venue.changes->sent : 0);
-      reports.push_back(venue.reports ? venue.reports->received : 0);
-      fills.push_back(venue.reports ? venue.reports->fills : 0);
-    }
-    const std::string by = " of " + strategy.name + " = of its venues";
-    equal("orders" + by, strategy.orders ? strategy.orders->sent : 0, orders);
-    equal("cancels, replacements" + by, strategy.changes ? strategy.changes->sent : 0, changes);
-    equal("reports" + by, strategy.reports ? strategy.reports->received : 0, reports);
-    equal("fills" + by, strategy.reports ? strategy.reports->fills : 0, fills);
+    const auto compare = [&](const std::string& what, const auto& count) {
+      Terms terms;
+      for (const Summary& venue : strategy.venues) terms.push_back(count(venue));
+      equal(what + " of " + strategy.name + " = of its venues", count(strategy), terms);
+    };
+    flows("orders", &Summary::orders, compare);
+    flows("cancels, replacements", &Summary::changes, compare);
+    compare("reports", [](const Summary& s) { return s.reports ? s.reports->received : 0; });
+    compare("fills", [](const Summary& s) { return s.reports ? s.reports->fills : 0; });
+    compare("open orders", [](const Summary& s) { return s.open_orders; });
+  }
+  template <class Compare>
+  void flows(const std::string& what, std::optional<control::RequestFlow> Summary::*flow,
+             const Compare& compare) {
+    const auto kind = [&](const std::string& name, std::uint64_t control::RequestFlow::*count) {
+      compare(name, [&](const Summary& s) { return s.*flow ? (*(s.*flow)).*count : 0; });
+    };
+    kind(what, &control::RequestFlow::sent);
+    kind(what + " accepted", &control::RequestFlow::accepted);
+    kind(what + " rejected", &control::RequestFlow::rejected);
+    kind(what + " lost with oeg", &control::RequestFlow::lost);
+    kind(what + " unanswered", &control::RequestFlow::unanswered);
+  }
+
+  void profits(const Summary& risk) {
+    std::int64_t realised = 0, unrealised = 0;
+    for (const Summary& venue : risk.venues)
+      for (const control::ProfitSummary& row : venue.profits)
+        realised += row.realised, unrealised += row.unrealised;
+    const std::string figures = "realised " + std::to_string(realised) + ", unrealised " +
+                                std::to_string(unrealised) + " at its venues";
+    for (const control::ProfitSummary& row : risk.profits)
+      realised -= row.realised, unrealised -= row.unrealised;
+    result_.lines.push_back(
+        {realised == 0 && unrealised == 0, "P&L of " + risk.name + " = of its venues", figures});
   }
   void equal(const std::string& rule, std::uint64_t left, const Terms& right) {
     const bool holds = left == sum(right);

@@ -181,7 +181,7 @@ void Pipeline::clean_run_dir() {
   for (const auto& entry : fs::directory_iterator(options_.run_dir)) {
     const std::string name = entry.path().filename();
     if (name.ends_with(".trace") || name.ends_with(".summary.json") || name.ends_with(".out") ||
-        name.ends_with(".routes"))
+        name.ends_with(".routes") || name.ends_with(".ledger.json") || name.ends_with(kRanOn))
       old.push_back(entry.path());
   }
   for (const fs::path& path : old) fs::remove(path);

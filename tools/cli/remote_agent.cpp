@@ -107,7 +107,8 @@ HostedProgram HostedProgram::start(const Json& request) {
     throw Error("'" + program.name_ + "' already runs in '" + program.run_dir_ + "' as process " +
                 std::to_string(pid));
   write_config(request);
-  for (const char* ending : {".ended", ".trace", ".summary.json"}) fs::remove(program.path(ending));
+  for (const char* ending : {".ended", ".trace", ".summary.json", ".ledger.json"})
+    fs::remove(program.path(ending));
   program.take_charge();
   program.child_ = std::make_unique<Child>(program_arguments(request), program.path(".out"),
                                            std::map<std::string, std::string>{});
@@ -289,7 +290,7 @@ void Agent::pass_on_output(const HostedProgram& program) {
 }
 
 void Agent::pass_on_files(const HostedProgram& program) {
-  for (const char* ending : {".summary.json", ".trace"})
+  for (const char* ending : {".summary.json", ".ledger.json", ".trace"})
     pass_on_file(program.path(ending), program.name() + ending);
 }
 

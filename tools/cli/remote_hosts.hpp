@@ -58,6 +58,9 @@ struct RemoteProgram {
 // Throws ConfigError, SystemError.
 std::string read_program_file(const std::string& path);
 
+// <name> + this, in the run directory here: the host that it ran on, where its journal and log are.
+inline constexpr const char* kRanOn = ".host";
+
 void write_remote(const std::string& run_dir, const RemoteProgram& program);
 void forget_remote(const std::string& run_dir, const std::string& name) noexcept;
 bool is_remote(const std::string& run_dir, const std::string& name);

@@ -33,7 +33,7 @@ constexpr std::int64_t kProxySecondNs = 1'000'000'000;
 constexpr std::int64_t kBeatNs = kProxySecondNs / 4;  // the shortest patience is a second
 constexpr std::int64_t kAgainNs = kProxySecondNs;
 // What a program leaves that is needed here; it has its name here once all of it has come.
-constexpr std::array<const char*, 2> kBrought{".summary.json", ".trace"};
+constexpr std::array<const char*, 3> kBrought{".summary.json", ".ledger.json", ".trace"};
 constexpr const char* kPart = ".part";
 constexpr int kCheckMs = 40'000;
 
@@ -90,9 +90,11 @@ std::optional<int> Proxy::run() {
   std::error_code none;
   if (!attach_)
     for (const char* ending : kBrought) fs::remove(brought(ending), none);
+  fs::remove(brought(kRanOn), none);
   connect();
   while (!ended_) turn();
   for (const char* ending : kBrought) fs::rename(brought(ending) + kPart, brought(ending), none);
+  replace_file(brought(kRanOn), {program_.host.name, "\n"});
   forget_remote(run_dir_, program_.name);
   return status_;
 }

@@ -63,7 +63,7 @@ std::vector<Segment> segments_of_day(const std::string& journal) {
   return day;
 }
 
-void read(const Segment& segment, oeg::JournalEntries& entries, const RecordVisitor& visit) {
+void read(const Segment& segment, const RecordVisitor& visit) {
   std::ifstream in(segment.path, std::ios::binary);
   in.seekg(kRecordsAt);
   std::uint64_t next = segment.header.first_sequence;
@@ -72,7 +72,7 @@ void read(const Segment& segment, oeg::JournalEntries& entries, const RecordVisi
     // The one that is being written has no sequence yet.
     if (!in.read(reinterpret_cast<char*>(&record), sizeof(record)) || record.sequence != next)
       return;
-    entries.take(record, visit);
+    visit(record);
   }
 }
 
@@ -80,7 +80,12 @@ void read(const Segment& segment, oeg::JournalEntries& entries, const RecordVisi
 
 void for_each_record(const std::string& journal, const RecordVisitor& visit) {
   oeg::JournalEntries entries;
-  for (const Segment& segment : segments_of_day(journal)) read(segment, entries, visit);
+  for_each_stored_record(journal,
+                         [&](const JournalRecord& record) { entries.take(record, visit); });
+}
+
+void for_each_stored_record(const std::string& journal, const RecordVisitor& visit) {
+  for (const Segment& segment : segments_of_day(journal)) read(segment, visit);
 }
 
 }  // namespace tickpath::history

@@ -14,5 +14,7 @@ namespace tickpath::history {
 // SystemError.
 using RecordVisitor = std::function<void(const oeg::JournalRecord& record)>;
 void for_each_record(const std::string& journal, const RecordVisitor& visit);
+// All of them as they are stored, for who puts entries together himself (oeg/journal_entry.hpp).
+void for_each_stored_record(const std::string& journal, const RecordVisitor& visit);
 
 }  // namespace tickpath::history

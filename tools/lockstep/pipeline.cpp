@@ -218,6 +218,7 @@ Result Pipeline::finish() {
     if (member.program == "sim") result.messages = summary.feed_messages;
     Digest state;
     state.add(counters[i]);
+    summary.journal.clear();  // where it is
     state.add(control::text_of(control::to_json(summary)));
     add_books(member, state);
     result.states.emplace_back(member.name, state.value());

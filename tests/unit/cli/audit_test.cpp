@@ -95,5 +95,28 @@ TEST(Audit, OfTwoRisksTheOneThatWasActiveLastSpeaksForTheOther) {
   EXPECT_THAT(left.audit().missing, ElementsAre("risk-2"));
 }
 
+// Each of them says in its summary that it left one.
+TEST(Audit, MissesAJournalOrALedgerThatIsGone) {
+  FiveSides sides;
+  sides.oeg.details["journal_records"] = 3;
+  sides.sim.details["ledger_rows"] = 2;
+  const LeftBehind left(sides);
+  EXPECT_THAT(to_text(left.audit()), HasSubstr("BROKEN  oeg: its order journal: is not there"));
+  EXPECT_THAT(to_text(left.audit()), HasSubstr("BROKEN  sim: its ledger: is not there"));
+  left.leave_file("sim.ledger.json");
+  EXPECT_THAT(to_text(left.audit()), HasSubstr("BROKEN  sim: its ledger can be read"));
+  left.leave_file("oeg.journal");
+  EXPECT_THAT(to_text(left.audit()), HasSubstr("BROKEN  oeg: its journal and its exceptions"));
+}
+
+TEST(Audit, SaysThatAJournalIsOnTheHostWhereItsOegRan) {
+  FiveSides sides;
+  sides.oeg.details["journal_records"] = 3;
+  const LeftBehind left(sides);
+  left.leave_file("oeg.host");
+  EXPECT_TRUE(left.audit().holds()) << to_text(left.audit());
+  EXPECT_THAT(to_text(left.audit()), HasSubstr("note    the journal of oeg is on its host"));
+}
+
 }  // namespace
 }  // namespace tickpath::cli

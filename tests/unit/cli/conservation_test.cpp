@@ -41,6 +41,7 @@ TEST(Conservation, FindsEachWayInWhichItCanBreak) {
        "orders: accepted by sim = as oeg saw it"},
       {[](FiveSides& run) { --run.sim.changes->accepted, ++run.sim.changes->rejected; },
        "cancels, replacements: rejected by sim = as oeg saw it"},
+      {[](FiveSides& run) { run.oeg.has_positions = false; }, "positions and cash of oeg"},
       {[](FiveSides& run) { run.sim.open_orders = 1; }, "open orders: sim = oeg"},
       {[](FiveSides& run) { run.oeg.open_orders = run.sim.open_orders = 1; },
        "open orders: sim = risk"},
@@ -65,6 +66,19 @@ TEST(Conservation, FindsEachWayInWhichItCanBreak) {
        "ticks: published by mdh to risk"},
       {[](FiveSides& run) { --run.risk.events[0].seen; }, "drop copy: published by oeg to risk"},
       {[](FiveSides& run) { --run.mdh.feed_messages; }, "feed: messages sent by sim"},
+      {[](FiveSides& run) { ++run.oeg.positions[1].fills; }, "positions and cash: sim = oeg"},
+      {[](FiveSides& run) { run.sim.orders->own = 1; }, "sim: figures that it does not keep"},
+      {[](FiveSides& run) { run.risk.feed_messages = 1; }, "risk: figures that it does not keep"},
+      {[](FiveSides& run) { ++run.oeg.strategies[0].orders; },
+       "orders: received by oeg = from each strategy"},
+      {[](FiveSides& run) { run.strategy.strategies[0].strategy_id = 2; },
+       "channel: requests sent by strategy 2"},
+      {[](FiveSides& run) { run.strategy.strategy_id = 2; }, "strategy: its id"},
+      {[](FiveSides& run) { run.oeg.positions[0].fees = 700; }, "fees, in millionths: sim = oeg"},
+      {[](FiveSides& run) {
+         run.mdh.details = {{"shards", 1}, {"shard", 1}, {"other_shards", 3}};
+       },
+       "feed: messages that mdh left to other shards"},
   };
   for (const auto& [damage, told] : breaks) {
     FiveSides run;
@@ -76,6 +90,27 @@ TEST(Conservation, FindsEachWayInWhichItCanBreak) {
       found = found || (!line.holds && line.rule.starts_with(told));
     EXPECT_TRUE(found) << told << "\n" << to_text(conservation);
   }
+}
+
+// 100 shares that cost 5,000 are worth 6,050 at a mark of 60.50; fees of 71 millionths count as 1.
+TEST(Conservation, HoldsPAndLAgainstPositionAndMark) {
+  FiveSides run;
+  for (Summary* summary : {&run.sim, &run.oeg, &run.risk}) summary->positions[0].fees = 71;
+  run.risk.profits = {{1, "AAPL", -1, 1050, 1, 121}, {1, "MSFT", 70, 0, 0, 0}};
+  EXPECT_TRUE(run.check().holds()) << to_text(run.check());
+  const std::vector<std::function<void(control::ProfitSummary&)>> breaks{
+      [](control::ProfitSummary& row) { ++row.realised; },
+      [](control::ProfitSummary& row) { --row.unrealised; },
+      [](control::ProfitSummary& row) { row.mark_doubled += 2; },
+      [](control::ProfitSummary& row) { ++row.fees, --row.realised; },
+      [](control::ProfitSummary& row) { row.strategy_id = 2; }};
+  for (const auto& damage : breaks) {
+    FiveSides broken = run;
+    damage(broken.risk.profits[0]);
+    EXPECT_THAT(in_one_line(to_text(broken.check())), HasSubstr("BROKEN  P&L of risk"));
+  }
+  run.risk.profits[1].unrealised = 5;  // at cost
+  EXPECT_THAT(in_one_line(to_text(run.check())), HasSubstr("2 rows, 1 differ; strategy 1 MSFT"));
 }
 
 // oeg sent 3 cancels of its own; the venue may have answered these in either way.
@@ -148,7 +183,7 @@ TEST(Conservation, AddsUpSeveralStrategies) {
   run.sim.orders = flow(9, 0, 0, 8, 1);
   run.sim.reports->sent = run.oeg.reports->received = 21;
   run.oeg.reports->sent = 23;
-  run.oeg.strategies.push_back({2, 1, 1, 1});
+  run.oeg.strategies.push_back({2, 1, 1, 1, 1});
   std::vector<std::string> expected = kAll;
   expected.push_back("strategy-2");
   const Conservation conservation =
@@ -170,7 +205,7 @@ struct TwoGateways : FiveSides {
     return check_conservation({sim, mdh, oeg, oeg2, risk, strategy},
                               {"sim", "mdh", "oeg", "oeg2", "risk", "strategy"});
   }
-  std::vector<control::StrategyFlow> oeg2_strategies{{2, 1, 1, 1}};
+  std::vector<control::StrategyFlow> oeg2_strategies{{2, 1, 1, 1, 1}};
 };
 
 TEST(Conservation, AddsUpSeveralGateways) {
@@ -195,7 +230,7 @@ struct StrategyStartedAgain : FiveSides {
     strategy.changes = flow(0, 0, 1, 1, 0);
     strategy.reports = control::ReportFlow{6, 0, 1, 0};
     strategy.strategies = {{1, 1, 4, 6}};
-    oeg.strategies = {{1, 2, 4, 6}};
+    oeg.strategies = {{1, 2, 4, 6, 10}};
     oeg.reports->dropped = 3;  // found it gone
   }
 };
@@ -323,7 +358,7 @@ TEST(Conservation, FindsTrueDifferencesOverRestarts) {
 // Started by hand, and its summary is somewhere else, or it runs still.
 TEST(Conservation, IsNotShownWhereOegKnewAStrategyThatLeftNoSummary) {
   FiveSides run;
-  run.oeg.strategies.push_back({7, 1, 3, 3});
+  run.oeg.strategies.push_back({7, 1, 3, 3, 3});
   run.oeg.orders->received += 3, run.oeg.orders->refused += 3;
   const Conservation conservation = run.check();
   EXPECT_EQ(conservation.missing, (std::vector<std::string>{"strategy id 7"}));

@@ -139,6 +139,34 @@ TEST(Conservation, OfOneRiskOverTwoVenuesFindsWhatIsWrongAtOneOrInTheSum) {
   }
 }
 
+// Two mdhs share a feed of 100 messages, of which 10 name no symbol.
+TEST(Conservation, FindsSymbolsThatNoShardHasTaken) {
+  FiveSides run;
+  run.sim.feed_messages = 100;
+  run.mdh.feed_messages = 100, run.mdh.feed_messages_missed = 0;
+  run.mdh.details = {{"shard", 1}, {"shards", 2}, {"other_shards", 30}, {"of_no_symbol", 10}};
+  Summary second = run.mdh;
+  second.name = "mdh-2";
+  second.ticks.clear();
+  second.details["shard"] = 2;
+  second.details["other_shards"] = 60;
+  const auto check = [&] {
+    return check_conservation({run.sim, run.mdh, second, run.oeg, run.risk, run.strategy}, {});
+  };
+  EXPECT_TRUE(check().holds()) << to_text(check());
+  second.details["other_shards"] = 61;
+  EXPECT_THAT(in_one_line(to_text(check())),
+              HasSubstr("BROKEN  feed: messages taken by all shards together = sent: 99 of 100"));
+  // Before a symbol is known both may have taken its message.
+  second.details["other_shards"] = 58;
+  EXPECT_THAT(in_one_line(to_text(check())),
+              HasSubstr("note    feed: 2 messages were taken by more than one shard"));
+  EXPECT_TRUE(check().holds());
+  second.details["shard"] = 1;
+  EXPECT_THAT(in_one_line(to_text(check())),
+              HasSubstr("BROKEN  feed: shard 2/2 of it: no mdh has kept its books"));
+}
+
 TEST(Conservation, OfAVenueIsEachProgramsSideThere) {
   OneRiskOfTwoVenues run;
   run.risk.venues = {run.venues[0].risk, run.venues[1].risk};

@@ -44,7 +44,7 @@ struct FiveSides {
     sim.reports = control::ReportFlow{0, 20, 5, 0};
     oeg.reports = control::ReportFlow{20, 22, 5, 0};
     strategy.reports = control::ReportFlow{22, 0, 5, 0};
-    oeg.strategies = {{1, 1, 14, 22}};
+    oeg.strategies = {{1, 1, 14, 22, 10}};
     strategy.strategies = {{1, 1, 14, 22}};
     for (control::Summary* summary : {&sim, &oeg, &risk, &strategy}) {
       summary->has_positions = true;
