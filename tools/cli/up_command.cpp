@@ -151,8 +151,10 @@ void start(Pipeline& pipeline, Signals& signals, HangWatch& hangs) {
   try {
     pipeline.start([&] {
       tell(pipeline, nullptr);
+      const std::vector<std::string> news = hangs.look();
       // Nothing more is to be waited for then.
-      if (const auto news = hangs.look(); !news.empty()) throw Error(news.front());
+      if (!hangs.problems().empty()) throw Error(hangs.problems().front());
+      for (const std::string& line : news) std::fprintf(stderr, "%s\n", line.c_str());
       return signals.came();
     });
   } catch (const Pipeline::Interrupted&) {

@@ -139,5 +139,58 @@ TEST(MisplacedSettings, AreToldOnceWithTheProgramsThatHaveThem) {
   EXPECT_EQ(all[0].text, unknown) << "nobody has it";
 }
 
+// A hand-made run of looks at one program, in which each brings what is new.
+class LooksAtOne {
+ public:
+  std::vector<std::string> see(const control::Json& status, int process, double seconds) {
+    now_ns_ += static_cast<std::int64_t>(seconds * 1e9);
+    std::vector<std::string> news;
+    watch_.see("mdh", status, process, now_ns_, news);
+    return news;
+  }
+  bool no_problem() const { return watch_.problems().empty(); }
+
+ private:
+  HangWatch watch_{"run", {"mdh"}};
+  std::int64_t now_ns_ = 1;
+};
+
+const control::Json kReady{{"state", "ready"}};
+
+TEST(HangWatch, TellsOfAControlThreadThatAnswersNoMoreAndWhenItAnswersAgain) {
+  LooksAtOne looks;
+  EXPECT_TRUE(looks.see(nullptr, 7, 0).empty());
+  EXPECT_TRUE(looks.see(nullptr, 7, 60).empty()) << "it has not begun to answer";
+  EXPECT_TRUE(looks.see(kReady, 7, 1).empty());
+  EXPECT_TRUE(looks.see(nullptr, 7, 2).empty());
+  EXPECT_EQ(looks.see(nullptr, 7, 1.5),
+            std::vector<std::string>{
+                "mdh: its control thread has given no answer for 3 s (process 7 lives)"});
+  EXPECT_TRUE(looks.see(nullptr, 7, 60).empty()) << "it was said";
+  EXPECT_EQ(looks.see(kReady, 7, 1), std::vector<std::string>{"mdh answers again"});
+  EXPECT_TRUE(looks.no_problem());
+}
+
+TEST(HangWatch, SaysNothingOfTheSilenceOfWhoHasEndedOrBegun) {
+  LooksAtOne looks;
+  EXPECT_TRUE(looks.see(kReady, 7, 0).empty());
+  EXPECT_TRUE(looks.see(nullptr, 0, 60).empty());
+  EXPECT_TRUE(looks.see(nullptr, 8, 1).empty());
+  EXPECT_TRUE(looks.see(nullptr, 8, 5).empty());
+}
+
+TEST(HangWatch, TellsWhenAProgramThatWasStartedAgainIsReadyAndThatItIsNot) {
+  LooksAtOne looks;
+  const control::Json starting{{"state", "starting"}, {"not_ready_reason", "waits for mdh"}};
+  EXPECT_TRUE(looks.see(starting, 7, 60).empty()) << "up itself waits for its first life";
+  EXPECT_TRUE(looks.see(kReady, 7, 60).empty());
+  EXPECT_TRUE(looks.see(starting, 8, 1).empty());
+  EXPECT_EQ(looks.see(starting, 8, 11),
+            std::vector<std::string>{
+                "mdh was started again, and is not ready after 11 s: waits for mdh"});
+  EXPECT_EQ(looks.see(kReady, 8, 1), std::vector<std::string>{"mdh is ready again (process 8)"});
+  EXPECT_TRUE(looks.see(kReady, 8, 1).empty());
+}
+
 }  // namespace
 }  // namespace tickpath::cli

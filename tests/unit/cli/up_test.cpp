@@ -82,6 +82,7 @@ TEST_F(Up, AProgramThatDiesIsStartedAgainIfSoAskedAndTheRunGoesOn) {
   const Finished finished = up({"--on-failure", "restart"});
   EXPECT_THAT(finished.output,
               HasSubstr("strategy killed by signal 9 (Killed), is started again in "));
+  EXPECT_THAT(finished.output, HasSubstr("strategy is ready again (process "));
   EXPECT_THAT(finished.output, HasSubstr("replay ended"));
   EXPECT_GE(std::ranges::count(diary("starts"), "strategy"), 2);
   EXPECT_EQ(std::ranges::count(diary("starts"), "oeg"), 1);
