@@ -5,133 +5,11 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <map>
-#include <unordered_map>
+
+#include "common/trace/joined.hpp"
 
 namespace tickpath::trace {
 namespace {
-
-constexpr auto kUnset = std::numeric_limits<double>::quiet_NaN();
-
-constexpr std::size_t kHostsMax = 255;  // an index fits the byte beside each stamp
-
-// Both by place; element 0, which is no hop's, stays unset.
-struct Times {
-  std::array<double, kHopCount> at;  // ticks of the host's reference
-  std::array<std::uint8_t, kHopCount> host{};
-  std::uint64_t trace_id = 0;
-  Times() { at.fill(kUnset); }
-  bool has(Hop hop) const { return !std::isnan(at[place(hop)]); }
-  double operator[](Hop hop) const { return at[place(hop)]; }
-  // The first occurrence counts: an order has several reports, a tick one life.
-  void note(Hop hop, double time, std::uint8_t from) {
-    double& slot = at[place(hop)];
-    if (!std::isnan(slot) && time >= slot) return;
-    slot = time;
-    host[place(hop)] = from;
-  }
-};
-
-// A day has some hundred million of them: they hold a tick's own hops alone.
-struct TickTimes {
-  std::array<double, kTickHopCount> at;
-  std::array<std::uint8_t, kTickHopCount> host{};
-  TickTimes() { at.fill(kUnset); }
-};
-
-// The ticks of one venue.
-struct Feed {
-  std::vector<TickTimes> ticks;  // by feed sequence less `first`
-  std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t last = 0;
-};
-
-// Everything read from the files, before any statistics.
-struct Joined {
-  std::map<std::uint8_t, Feed> feeds;  // by the venue's number
-  std::unordered_map<std::uint64_t, Times> orders;
-  const HostClocks* clocks = nullptr;
-
-  TickTimes* tick(std::uint64_t id) {
-    const auto found = feeds.find(venue_of_tick(id));
-    if (found == feeds.end()) return nullptr;
-    Feed& feed = found->second;
-    const std::uint64_t sequence = sequence_of_tick(id);
-    if (sequence < feed.first || sequence - feed.first >= feed.ticks.size()) return nullptr;
-    return &feed.ticks[sequence - feed.first];
-  }
-  template <class Visit>
-  void for_each_tick(Visit&& visit) const {
-    for (const auto& [venue, feed] : feeds)
-      for (const TickTimes& tick : feed.ticks) visit(tick);
-  }
-};
-
-// With its venue: as the stamp has it, else as the file says.
-std::uint64_t with_venue(const TraceFile& file, std::uint64_t tick) {
-  return venue_of_tick(tick) != 0
-             ? tick
-             : tick_id(static_cast<std::uint8_t>(file.header().venue), sequence_of_tick(tick));
-}
-
-// A feed sequence this far from the lowest one is damage, not a day's feed; it would cost memory.
-constexpr std::uint64_t kTicksMax = 2'000'000'000;
-
-void size_ticks(std::span<const TraceFile> files, Joined& joined) {
-  std::uint64_t span = 0;
-  for (const TraceFile& file : files) {
-    file.for_each([&](const Record& record) {
-      if (record.key == 0 || !is_tick_hop(static_cast<Hop>(record.key >> 56))) return;
-      const std::uint64_t id = with_venue(file, record.key & kIdMask);
-      Feed& feed = joined.feeds[venue_of_tick(id)];
-      feed.first = std::min(feed.first, sequence_of_tick(id));
-      feed.last = std::max(feed.last, sequence_of_tick(id));
-    });
-  }
-  for (const auto& [venue, feed] : joined.feeds) span += feed.last - feed.first;
-  if (span > kTicksMax) throw Error("damaged trace: feed sequences span too far");
-  for (auto& [venue, feed] : joined.feeds) feed.ticks.resize(feed.last - feed.first + 1);
-}
-
-void read_records(const TraceFile& file, Joined& joined) {
-  const TimeLine line(file.sync_points(), file.header().tsc_hz);
-  const std::size_t host = joined.clocks->index_of(file);
-  const auto from = static_cast<std::uint8_t>(host);
-  file.for_each([&](const Record& record) {
-    if (record.key == 0) return;
-    const Hop hop = static_cast<Hop>(record.key >> 56);
-    const std::uint64_t id = record.key & kIdMask;
-    if (hop == Hop::kOrderLink) {
-      joined.orders[id].trace_id = record.time == 0 ? 0 : with_venue(file, record.time);
-      return;
-    }
-    if (!is_known(hop)) return;  // written by another version
-    const double own = info(hop).realtime_clock
-                           ? line.tsc_of_realtime(static_cast<std::int64_t>(record.time))
-                           : static_cast<double>(record.time);
-    if (std::isnan(own)) return;
-    const double time = joined.clocks->to_reference(host, own);
-    if (info(hop).keyed_by_order) {
-      joined.orders[id].note(hop, time, from);
-    } else if (TickTimes* tick = joined.tick(with_venue(file, id))) {
-      double& slot = tick->at[place(hop)];
-      if (!std::isnan(slot) && time >= slot) return;
-      slot = time;
-      tick->host[place(hop)] = from;
-    }
-  });
-}
-
-// Gives each order the stamps of the tick that caused it.
-void inherit_ticks(Joined& joined) {
-  for (auto& [id, order] : joined.orders) {
-    if (order.trace_id == 0) continue;
-    const TickTimes* tick = joined.tick(order.trace_id);
-    if (tick == nullptr) continue;
-    std::ranges::copy(tick->at, order.at.begin());
-    std::ranges::copy(tick->host, order.host.begin());
-  }
-}
 
 void finish(Interval& interval) {
   std::sort(interval.sorted_ns.begin(), interval.sorted_ns.end());
@@ -139,7 +17,7 @@ void finish(Interval& interval) {
 }
 
 std::int64_t rounded_ns(const Joined& joined, std::size_t host, double ticks) {
-  return std::llround(ticks / joined.clocks->ticks_per_ns(host));
+  return std::llround(ticks / joined.clocks().ticks_per_ns(host));
 }
 
 // Adds the time between two stamps, or counts why it cannot be told.
@@ -149,39 +27,41 @@ void add_sample(const Joined& joined, const Stamps& stamps, Interval& interval) 
   const std::size_t to = place(interval.to);
   const double elapsed = stamps.at[to] - stamps.at[from];
   if (std::isnan(elapsed)) return;
-  const std::size_t first = stamps.host[from];
-  const std::size_t second = stamps.host[to];
+  const std::size_t first = joined.host_of(stamps.file[from]);
+  const std::size_t second = joined.host_of(stamps.file[to]);
   if (first != second) {
-    if (!joined.clocks->comparable(first, second)) {
+    if (!joined.clocks().comparable(first, second)) {
       ++interval.unmeasured;
       return;
     }
-    const double error = joined.clocks->error_ns(first, stamps.at[from], second, stamps.at[to]);
+    const double error = joined.clocks().error_ns(first, stamps.at[from], second, stamps.at[to]);
     interval.error_ns = std::max(interval.error_ns, static_cast<std::int64_t>(std::ceil(error)));
     ++interval.crossing;
   }
   interval.sorted_ns.push_back(rounded_ns(joined, first, elapsed));
 }
 
+// sent: those alone that went to the venue.
 Interval over_orders(const Joined& joined, std::string name, Hop from, Hop to,
-                     std::string population) {
+                     std::string population, bool sent = false) {
   Interval interval{std::move(name), from, to, std::move(population), {}, {}};
-  for (const auto& [id, order] : joined.orders) add_sample(joined, order, interval);
+  for (const auto& [id, order] : joined.orders())
+    if (!sent || order.has(Hop::kOegSent)) add_sample(joined, order, interval);
   finish(interval);
   return interval;
 }
 
 // By the venue of the tick, where there are several; the order may have gone to another one.
 void add_venues(const Joined& joined, const std::string& led, Analysis& result) {
-  if (joined.feeds.size() < 2) return;
-  for (const auto& [venue, feed] : joined.feeds) {
+  if (joined.feeds().size() < 2) return;
+  for (const auto& [venue, feed] : joined.feeds()) {
     Interval interval{"tick-to-order, venue " + std::to_string(venue),
                       Hop::kMdhKernelRx,
                       Hop::kOegSent,
                       led,
                       {},
                       {}};
-    for (const auto& [id, order] : joined.orders)
+    for (const auto& [id, order] : joined.orders())
       if (order.trace_id != 0 && venue_of_tick(order.trace_id) == venue)
         add_sample(joined, order, interval);
     finish(interval);
@@ -192,7 +72,7 @@ void add_venues(const Joined& joined, const std::string& led, Analysis& result) 
 Interval over_ticks(const Joined& joined, std::string name, Hop from, Hop to) {
   Interval interval{std::move(name), from, to, "all ticks", {}, {}};
   std::size_t ticks = 0;
-  for (const auto& [venue, feed] : joined.feeds) ticks += feed.ticks.size();
+  for (const auto& [venue, feed] : joined.feeds()) ticks += feed.room();
   interval.sorted_ns.reserve(ticks);  // grown, it would be there twice
   joined.for_each_tick([&](const TickTimes& tick) { add_sample(joined, tick, interval); });
   finish(interval);
@@ -230,7 +110,7 @@ void count_orders(const Joined& joined, Analysis& result) {
     const double at = tick.at[place(Hop::kMdhRx)];
     if (!std::isnan(at)) start = std::min(start, at);
   });
-  for (const auto& [id, order] : joined.orders) {
+  for (const auto& [id, order] : joined.orders()) {
     if (!order.has(Hop::kOegSent)) continue;
     ++result.requests_sent;
     if (order.trace_id == 0) {
@@ -244,12 +124,12 @@ void count_orders(const Joined& joined, Analysis& result) {
       ++missing[row];
     }
     if (complete) ++result.orders_complete;
-    const std::size_t mdh = order.host[place(Hop::kMdhKernelRx)];
-    const std::size_t oeg = order.host[place(Hop::kOegSent)];
-    if (order.has(Hop::kMdhKernelRx) && joined.clocks->comparable(mdh, oeg)) {
+    const std::size_t mdh = joined.host_of(order.file[place(Hop::kMdhKernelRx)]);
+    const std::size_t oeg = joined.host_of(order.file[place(Hop::kOegSent)]);
+    if (order.has(Hop::kMdhKernelRx) && joined.clocks().comparable(mdh, oeg)) {
       const double ticks = order[Hop::kOegSent] - order[Hop::kMdhKernelRx];
       const double since =
-          (order[Hop::kMdhKernelRx] - start) / joined.clocks->ticks_per_ns(mdh) * 1e-9;
+          (order[Hop::kMdhKernelRx] - start) / joined.clocks().ticks_per_ns(mdh) * 1e-9;
       result.orders.push_back({id, order.trace_id, since, rounded_ns(joined, mdh, ticks)});
     }
   }
@@ -264,21 +144,10 @@ std::array<bool, kHopCount> hops_present(const Joined& joined) {
   joined.for_each_tick([&](const TickTimes& tick) {
     for (std::size_t row = 1; row < kTickHopCount; ++row) present[row] |= !std::isnan(tick.at[row]);
   });
-  for (const auto& [id, order] : joined.orders)
+  for (const auto& [id, order] : joined.orders())
     for (std::size_t row = kTickHopCount; row < kHopCount; ++row)
       present[row] |= !std::isnan(order.at[row]);
   return present;
-}
-
-// The stamps of all files, those of an order's tick with it.
-Joined join(std::span<const TraceFile> files, const HostClocks& clocks) {
-  if (clocks.hosts().size() > kHostsMax) throw Error("trace files of more than 255 hosts");
-  Joined joined;
-  joined.clocks = &clocks;
-  size_ticks(files, joined);
-  for (const TraceFile& file : files) read_records(file, joined);
-  inherit_ticks(joined);
-  return joined;
 }
 
 Environment environment_of(const TraceFile& file) {
@@ -329,14 +198,14 @@ Analysis analyse(std::span<const TraceFile> files) {
   Analysis result;
   const HostClocks clocks(files);
   result.hosts.assign(clocks.hosts().begin(), clocks.hosts().end());
-  const Joined joined = join(files, clocks);
+  const Joined joined(files, clocks);
   for (const TraceFile& file : files) result.programs.push_back(environment_of(file));
   const auto present = hops_present(joined);
   joined.for_each_tick([&](const TickTimes& tick) {
     result.ticks +=
         std::any_of(tick.at.begin(), tick.at.end(), [](double at) { return !std::isnan(at); });
   });
-  result.requests = joined.orders.size();
+  result.requests = joined.orders().size();
   const std::string led = "ticks that led to orders";
   result.headline.push_back(
       over_orders(joined, "tick-to-order", Hop::kMdhKernelRx, Hop::kOegSent, led));
@@ -347,7 +216,7 @@ Analysis analyse(std::span<const TraceFile> files) {
   result.headline.push_back(
       over_orders(joined, "tick-to-order at the exchange", Hop::kSimSent, Hop::kSimOrderRx, led));
   result.headline.push_back(over_orders(joined, "order to report", Hop::kStrategyPosted,
-                                        Hop::kStrategyReportSeen, "orders"));
+                                        Hop::kStrategyReportSeen, "orders that were sent", true));
   add_venues(joined, led, result);
   add_hops(joined, present, result);
   count_orders(joined, result);
@@ -359,7 +228,7 @@ std::vector<std::int64_t> samples(std::span<const TraceFile> files, Hop from, Ho
   if (!is_known(from) || place(from) >= place(to))
     throw Error("a latency is from a hop to a later one");
   const HostClocks clocks(files);
-  const Joined joined = join(files, clocks);
+  const Joined joined(files, clocks);
   Interval interval{hop_name(from, to), from, to, {}, {}, {}};
   std::vector<std::pair<double, std::int64_t>> timed;
   const auto add = [&](const auto& stamps) {
@@ -371,7 +240,7 @@ std::vector<std::int64_t> samples(std::span<const TraceFile> files, Hop from, Ho
   if (is_tick_hop(to))
     joined.for_each_tick(add);
   else
-    for (const auto& [id, order] : joined.orders) add(order);
+    for (const auto& [id, order] : joined.orders()) add(order);
   std::ranges::sort(timed);
   std::vector<std::int64_t> result;
   for (const auto& [time, ns] : timed) result.push_back(ns);

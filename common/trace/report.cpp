@@ -62,8 +62,8 @@ std::string title_line(const Analysis& analysis, const char* title) {
 }
 
 bool any_below_zero(const Analysis& analysis) {
-  return std::any_of(analysis.hops.begin(), analysis.hops.end(),
-                     [](const Interval& row) { return row.distribution.min < 0; });
+  const auto below = [](const Interval& row) { return row.distribution.min < 0; };
+  return std::ranges::any_of(analysis.headline, below) || std::ranges::any_of(analysis.hops, below);
 }
 
 std::string host_label(const Host& host) {

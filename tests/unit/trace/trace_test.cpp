@@ -183,6 +183,105 @@ TEST_F(TraceTest, TicksOfTwoVenuesAreToldApartThoughTheirSequenceNumbersAreTheSa
   EXPECT_TRUE(named("tick-to-order, venue 1") && named("tick-to-order, venue 2"));
 }
 
+// Of a file, by hand.
+class Stamped {
+ public:
+  explicit Stamped(const TraceOptions& options) : writer_(options) {}
+  Stamped& at(Hop hop, std::uint64_t id, std::uint64_t time) {
+    writer_.stamp_at(hop, id, {time});
+    return *this;
+  }
+  Stamped& link(std::uint64_t order, std::uint64_t tick) {
+    writer_.link_order(order, tick);
+    return *this;
+  }
+
+ private:
+  TraceWriter writer_;
+};
+
+class SeveralFiles : public TraceTest {
+ protected:
+  Stamped file(const std::string& name) {
+    names_.push_back(name + ".trace");
+    return Stamped(options(names_.back()));
+  }
+  Analysis analysed() const {
+    std::vector<TraceFile> files;
+    for (const std::string& name : names_) files.emplace_back(path(name));
+    return analyse(files);
+  }
+  // The median of a row, in ticks; -1: there is none.
+  static double median(const std::vector<Interval>& rows, Hop from, Hop to) {
+    for (const Interval& row : rows)
+      if (row.from == from && row.to == to)
+        return std::round(static_cast<double>(row.distribution.p50) *
+                          static_cast<double>(clock::tsc_hz()) / 1e9 / 1000) *
+               1000;
+    return -1;
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+TEST_F(SeveralFiles, AnOrderGoesWithWhatItsOwnStrategySaw) {
+  file("mdh").at(Hop::kMdhPosted, 5, 1'000'000);
+  file("strategy-1").at(Hop::kStrategySeen, 5, 1'100'000);
+  file("strategy-2")
+      .at(Hop::kStrategySeen, 5, 11'000'000)
+      .at(Hop::kStrategyDecided, 77, 11'100'000)
+      .link(77, 5);
+  const Analysis analysis = analysed();
+  EXPECT_EQ(median(analysis.hops, Hop::kStrategySeen, Hop::kStrategyDecided), 100'000);
+  EXPECT_EQ(median(analysis.hops, Hop::kMdhPosted, Hop::kStrategySeen), 100'000);
+}
+
+TEST_F(SeveralFiles, NoTickHasTheTimesOfTwoMdhs) {
+  file("mdh-1")
+      .at(Hop::kMdhRx, 5, 1'000'000)
+      .at(Hop::kMdhBook, 5, 9'000'000)
+      .at(Hop::kMdhPosted, 5, 9'100'000);
+  file("mdh-2")
+      .at(Hop::kMdhRx, 5, 2'000'000)
+      .at(Hop::kMdhBook, 5, 2'300'000)
+      .at(Hop::kMdhPosted, 5, 2'400'000);
+  file("strategy").at(Hop::kStrategySeen, 5, 2'500'000).link(77, 5);
+  file("oeg").at(Hop::kOegSent, 77, 3'000'000);
+  const Analysis analysis = analysed();
+  EXPECT_EQ(median(analysis.hops, Hop::kMdhRx, Hop::kMdhBook), 8'000'000) << "all of the first";
+  EXPECT_EQ(median(analysis.headline, Hop::kMdhRx, Hop::kOegSent), 1'000'000)
+      << "the order went with the second, which posted first";
+}
+
+TEST_F(SeveralFiles, AnOrderGoesWithTheTickOfItsOwnSession) {
+  const std::uint64_t later = clock::tsc_hz() * 3600;
+  file("mdh").at(Hop::kMdhRx, 5, 1'000'000).at(Hop::kMdhRx, 5, later);
+  file("strategy")
+      .at(Hop::kStrategySeen, 5, 1'100'000)
+      .at(Hop::kStrategySeen, 5, later + 100'000)
+      .link(77, 5);
+  file("oeg").at(Hop::kOegSent, 77, later + 1'000'000);
+  EXPECT_EQ(median(analysed().headline, Hop::kMdhRx, Hop::kOegSent), 1'000'000);
+}
+
+// Two sessions in one ring, or a strategy's morning beside the evening of the others.
+TEST_F(SeveralFiles, TicksFarApartTakeNoMemoryForThoseBetween) {
+  file("mdh").at(Hop::kMdhRx, 1, 1'000'000).at(Hop::kMdhRx, std::uint64_t{1} << 47, 2'000'000);
+  EXPECT_EQ(analysed().ticks, 2u);
+}
+
+// oeg refuses within microseconds what a venue would take its time for.
+TEST_F(SeveralFiles, TheTimeToAReportIsOfOrdersThatWereSent) {
+  file("strategy")
+      .at(Hop::kStrategyPosted, 77, 1'000'000)
+      .at(Hop::kStrategyReportSeen, 77, 1'010'000)
+      .at(Hop::kStrategyPosted, 78, 2'000'000)
+      .at(Hop::kStrategyReportSeen, 78, 3'000'000);
+  file("oeg").at(Hop::kOegSent, 78, 2'100'000);
+  EXPECT_EQ(median(analysed().headline, Hop::kStrategyPosted, Hop::kStrategyReportSeen), 1'000'000);
+}
+
 TEST_F(TraceTest, GivesEverySampleBetweenTwoHopsInOrder) {
   const clock::TickConverter converter;
   {

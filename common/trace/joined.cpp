@@ -1,0 +1,163 @@
+#include "common/trace/joined.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "common/base/error.hpp"
+
+namespace tickpath::trace {
+namespace {
+
+constexpr std::size_t kSeen = place(Hop::kStrategySeen);
+constexpr std::size_t kSent = place(Hop::kSimSent);
+constexpr std::array<std::size_t, 4> kOfMdh{place(Hop::kMdhKernelRx), place(Hop::kMdhRx),
+                                            place(Hop::kMdhBook), place(Hop::kMdhPosted)};
+constexpr int kAnyFile = -1;
+
+bool is_of_mdh(std::size_t row) { return std::ranges::find(kOfMdh, row) != kOfMdh.end(); }
+
+// With its venue: as the stamp has it, else as the file says.
+std::uint64_t with_venue(const TraceFile& file, std::uint64_t tick) {
+  return venue_of_tick(tick) != 0
+             ? tick
+             : tick_id(static_cast<std::uint8_t>(file.header().venue), sequence_of_tick(tick));
+}
+
+}  // namespace
+
+TickTimes& Ticks::make(std::uint64_t sequence) {
+  const std::uint64_t number = sequence / kBlock;
+  if (last_block_ == nullptr || number != last_) {
+    std::unique_ptr<Block>& block = blocks_[number];
+    if (block == nullptr) block = std::make_unique<Block>();
+    last_ = number;
+    last_block_ = block.get();
+  }
+  return (*last_block_)[sequence % kBlock];
+}
+
+bool Ticks::stamped() const {
+  return std::ranges::any_of(blocks_, [](const auto& numbered) {
+    return std::ranges::any_of(*numbered.second, [](const TickTimes& tick) {
+      return std::ranges::any_of(tick.at, [](double at) { return !std::isnan(at); });
+    });
+  });
+}
+
+Joined::Joined(std::span<const TraceFile> files, const HostClocks& clocks) : clocks_(clocks) {
+  if (files.size() > kFilesMax)
+    throw Error("more than " + std::to_string(kFilesMax) + " trace files: name some of them");
+  for (const TraceFile& file : files) hosts_.push_back(clocks.index_of(file));
+  const auto each = [&](auto read) {
+    for (std::size_t i = 0; i < files.size(); ++i)
+      (this->*read)(files[i], static_cast<std::uint8_t>(i));
+  };
+  each(&Joined::read_links);
+  for (const auto& [id, order] : orders_)
+    if (order.trace_id != 0) tick(order.trace_id).wanted = true;
+  each(&Joined::read_stamps);
+  std::erase_if(feeds_, [](const auto& feed) { return !feed.second.stamped(); });
+  for (auto& [id, order] : orders_)
+    if (const auto found = stamps_.find(order.trace_id); found != stamps_.end())
+      inherit(order, found->second);
+}
+
+TickTimes& Joined::tick(std::uint64_t id) {
+  return feeds_[venue_of_tick(id)].make(sequence_of_tick(id));
+}
+
+void Joined::read_links(const TraceFile& file, std::uint8_t index) {
+  file.for_each([&](const Record& record) {
+    if (record.key == 0 || static_cast<Hop>(record.key >> 56) != Hop::kOrderLink) return;
+    OrderTimes& order = orders_[record.key & kIdMask];
+    order.trace_id = record.time == 0 ? 0 : with_venue(file, record.time);
+    order.strategy_file = index;
+  });
+}
+
+void Joined::read_stamps(const TraceFile& file, std::uint8_t index) {
+  const TimeLine line(file.sync_points(), file.header().tsc_hz);
+  file.for_each([&](const Record& record) {
+    const Hop hop = static_cast<Hop>(record.key >> 56);
+    if (record.key == 0 || !is_known(hop)) return;  // a link, or written by another version
+    const std::uint64_t id = record.key & kIdMask;
+    const double own = info(hop).realtime_clock
+                           ? line.tsc_of_realtime(static_cast<std::int64_t>(record.time))
+                           : static_cast<double>(record.time);
+    if (std::isnan(own)) return;
+    const Stamp stamp{clocks_.to_reference(hosts_[index], own),
+                      static_cast<std::uint8_t>(place(hop)), index};
+    if (info(hop).keyed_by_order)
+      orders_[id].note(stamp.row, stamp.time, index);
+    else
+      note_tick(with_venue(file, id), stamp);
+  });
+}
+
+void Joined::note_tick(std::uint64_t id, const Stamp& stamp) {
+  TickTimes& times = tick(id);
+  if (times.wanted) stamps_[id].push_back(stamp);
+  // One mdh's times with another one's would be a way that no message went.
+  const bool other = is_of_mdh(stamp.row) && std::ranges::any_of(kOfMdh, [&](std::size_t row) {
+                       return times.has(row) && times.file[row] != stamp.file;
+                     });
+  if (!other) times.note(stamp.row, stamp.time, stamp.file);
+}
+
+// Sequence numbers begin again with each session of a feed: the last one before the order. A
+// program may stamp a little late, and the clocks of two hosts are not exact. Where nothing was
+// before, or the clocks cannot be compared, it is the first.
+const Stamp* Joined::newest(const Stamps& stamps, std::size_t row, int file,
+                            const Stamp& before) const {
+  constexpr double kSlackNs = 10e6;
+  const std::size_t host = hosts_[before.file];
+  const double limit = before.time + kSlackNs * clocks_.ticks_per_ns(host);
+  const Stamp* first = nullptr;
+  const Stamp* last = nullptr;
+  for (const Stamp& each : stamps) {
+    if (each.row != row || (file != kAnyFile && each.file != file)) continue;
+    if (first == nullptr || each.time < first->time) first = &each;
+    const bool is_before = clocks_.comparable(hosts_[each.file], host) && each.time <= limit;
+    if (is_before && (last == nullptr || each.time > last->time)) last = &each;
+  }
+  return last != nullptr ? last : first;
+}
+
+// The one whose update was posted first, of those that were in time: a stamp that is much older
+// than another one's is of a session before.
+int Joined::mdh_of(const Stamps& stamps, const Stamp& before) const {
+  constexpr double kSameSessionNs = 1e9;
+  const Stamp* chosen = nullptr;
+  for (const Stamp& each : stamps) {
+    if (!is_of_mdh(each.row)) continue;
+    const Stamp* posted = newest(stamps, place(Hop::kMdhPosted), each.file, before);
+    if (posted == nullptr) posted = newest(stamps, each.row, each.file, before);
+    if (chosen == nullptr) {
+      chosen = posted;
+      continue;
+    }
+    const double apart = (posted->time - chosen->time) / clocks_.ticks_per_ns(hosts_[each.file]);
+    if (apart > kSameSessionNs || (apart < 0 && apart > -kSameSessionNs)) chosen = posted;
+  }
+  return chosen == nullptr ? kAnyFile : chosen->file;
+}
+
+// Gives an order the stamps of the tick that caused it.
+void Joined::inherit(OrderTimes& order, const Stamps& stamps) const {
+  Stamp own{std::numeric_limits<double>::max(), 0, order.strategy_file};
+  for (std::size_t row = kTickHopCount; row < kHopCount; ++row)
+    if (!std::isnan(order.at[row]) && order.at[row] < own.time)
+      own = {order.at[row], 0, order.file[row]};
+  const auto take = [&](const Stamp* stamp) {
+    if (stamp != nullptr) order.note(stamp->row, stamp->time, stamp->file);
+  };
+  const Stamp* seen = newest(stamps, kSeen, order.strategy_file, own);
+  if (seen == nullptr) seen = newest(stamps, kSeen, kAnyFile, own);
+  take(seen);
+  const Stamp& before = seen != nullptr ? *seen : own;
+  const int mdh = mdh_of(stamps, before);
+  for (const std::size_t row : kOfMdh) take(newest(stamps, row, mdh, before));
+  take(newest(stamps, kSent, kAnyFile, before));
+}
+
+}  // namespace tickpath::trace

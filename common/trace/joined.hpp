@@ -1,0 +1,113 @@
+// The stamps of all trace files by feed message (tick) and by order, before any statistics.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "common/trace/hosts.hpp"
+#include "common/trace/reader.hpp"
+
+namespace tickpath::trace {
+
+// An index of a file fits the byte beside each stamp.
+inline constexpr std::size_t kFilesMax = 255;
+inline constexpr double kUnset = std::numeric_limits<double>::quiet_NaN();
+
+// Both by place; element 0, which is no hop's, stays unset.
+template <std::size_t kHopsOf>
+struct StampedHops {
+  std::array<double, kHopsOf> at;            // ticks of the host's reference
+  std::array<std::uint8_t, kHopsOf> file{};  // that the stamp is of
+  StampedHops() { at.fill(kUnset); }
+  bool has(std::size_t row) const { return !std::isnan(at[row]); }
+  // The first occurrence counts: an order has several reports.
+  void note(std::size_t row, double time, std::uint8_t from) {
+    if (has(row) && time >= at[row]) return;
+    at[row] = time;
+    file[row] = from;
+  }
+};
+
+struct OrderTimes : StampedHops<kHopCount> {
+  std::uint64_t trace_id = 0;      // of the tick that caused it
+  std::uint8_t strategy_file = 0;  // which said so
+  bool has(Hop hop) const { return StampedHops::has(place(hop)); }
+  double operator[](Hop hop) const { return at[place(hop)]; }
+};
+
+// A day has some hundred million of them: they hold a tick's own hops alone. Where several mdhs
+// have heard it, all of mdh's hops are of one; of several strategy programs it is the first.
+struct TickTimes : StampedHops<kTickHopCount> {
+  bool wanted = false;  // an order was caused by it: all of its stamps are in Joined::stamps
+};
+
+// By feed sequence: room for those around each that was stamped, whatever lies between.
+class Ticks {
+ public:
+  TickTimes& make(std::uint64_t sequence);
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    for (const auto& [number, block] : blocks_)
+      for (const TickTimes& tick : *block) visit(tick);
+  }
+  bool stamped() const;
+  // At least as many as have a stamp.
+  std::size_t room() const noexcept { return blocks_.size() * kBlock; }
+
+ private:
+  static constexpr std::size_t kBlock = 64;  // 4 KiB
+  using Block = std::array<TickTimes, kBlock>;
+
+  std::unordered_map<std::uint64_t, std::unique_ptr<Block>> blocks_;
+  std::uint64_t last_ = 0;  // stamps come in the order of the feed, nearly
+  Block* last_block_ = nullptr;
+};
+
+struct Stamp {
+  double time;
+  std::uint8_t row;
+  std::uint8_t file;
+};
+
+class Joined {
+ public:
+  // Throws Error for more than kFilesMax files. clocks: outlives this.
+  Joined(std::span<const TraceFile> files, const HostClocks& clocks);
+
+  const std::map<std::uint8_t, Ticks>& feeds() const noexcept { return feeds_; }  // by venue
+  // Each with the stamps of the tick that caused it: of its own strategy program, of the mdh whose
+  // update was there first, and of the feed's session that it was caused in.
+  const std::unordered_map<std::uint64_t, OrderTimes>& orders() const noexcept { return orders_; }
+  const HostClocks& clocks() const noexcept { return clocks_; }
+  std::size_t host_of(std::uint8_t file) const noexcept { return hosts_[file]; }
+  template <class Visit>
+  void for_each_tick(Visit&& visit) const {
+    for (const auto& [venue, ticks] : feeds_) ticks.for_each(visit);
+  }
+
+ private:
+  using Stamps = std::vector<Stamp>;
+
+  void read_links(const TraceFile& file, std::uint8_t index);
+  void read_stamps(const TraceFile& file, std::uint8_t index);
+  void note_tick(std::uint64_t id, const Stamp& stamp);
+  TickTimes& tick(std::uint64_t id);
+  void inherit(OrderTimes& order, const Stamps& stamps) const;
+  const Stamp* newest(const Stamps& stamps, std::size_t row, int file, const Stamp& before) const;
+  int mdh_of(const Stamps& stamps, const Stamp& before) const;
+
+  const HostClocks& clocks_;
+  std::vector<std::size_t> hosts_;  // by file
+  std::map<std::uint8_t, Ticks> feeds_;
+  std::unordered_map<std::uint64_t, OrderTimes> orders_;
+  std::unordered_map<std::uint64_t, Stamps> stamps_;  // by tick, of those that orders name
+};
+
+}  // namespace tickpath::trace
