@@ -221,6 +221,7 @@ Result Pipeline::finish() {
     summary.journal.clear();  // where it is
     state.add(control::text_of(control::to_json(summary)));
     add_books(member, state);
+    add_files(options_.run_dir, member.name, state);
     result.states.emplace_back(member.name, state.value());
     all.add_value(state.value());
   }

@@ -43,6 +43,19 @@ net::FileDescriptor lock_marker(const std::string& run_dir) {
   return marker;
 }
 
+// Those that an image has no room for.
+void add_deeper_levels(const book::LevelBookSet& books, Digest& digest) {
+  for (std::uint32_t locate = 0; locate < book::kLocatesMax; ++locate)
+    for (const Side side : {Side::kBuy, Side::kSell}) {
+      const auto at = static_cast<book::Locate>(locate);
+      for (std::uint32_t rank = wire::kImageLevels; rank < books.depth(at, side); ++rank) {
+        const book::LevelView level = books.level(at, side, rank);
+        digest.add_value(std::uint64_t{locate} << 32 | level.price);
+        digest.add_value(std::uint64_t{level.shares});
+      }
+    }
+}
+
 }  // namespace
 
 std::string sim_journal_path(const std::string& run_dir) { return run_dir + "/sim.inputs"; }
@@ -68,6 +81,16 @@ void add_books(const Member& member, Digest& digest) {
     wire::BookImage image{};
     mdh->feed().fill_image(id, image);
     digest.add_value(image);
+  }
+  add_deeper_levels(mdh->feed().books(), digest);
+}
+
+void add_files(const std::string& run_dir, const std::string& name, Digest& digest) {
+  for (const char* ending : {".routes", ".exceptions", ".kills"}) {
+    const std::string path = run_dir + "/" + name + ending;
+    if (!fs::exists(path)) continue;
+    digest.add(ending);
+    digest.add_value(digest_of_file(path));
   }
 }
 

@@ -17,8 +17,10 @@ std::string sim_journal_path(const std::string& run_dir);
 std::string counters_of(const Member& member);
 // Positions, orders, flows; also written to <run_dir>/<name>.summary.json. The program has stopped.
 control::Summary write_summary(Member& member);
-// mdh: the image of every book. Others have none.
+// mdh: every level of every book. Others have none.
 void add_books(const Member& member, Digest& digest);
+// What it has left for people to look at: the router's decisions, exceptions, kills.
+void add_files(const std::string& run_dir, const std::string& name, Digest& digest);
 // Throws SystemError.
 std::uint64_t digest_of_file(const std::string& path);
 
