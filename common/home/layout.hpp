@@ -1,11 +1,12 @@
-// How a book home's memory is laid out: one region of words that are changed by atomics, and a
-// region for each lane, in which its writer alone WRITEs (common/link/shared_records.hpp).
+// How a book home's memory is laid out: a header, one region of words that are changed by atomics,
+// and a region for each lane, in which its writer alone WRITEs (common/link/shared_records.hpp).
 //
-//   words    READ; writers: atomics too
+//   header   READ
 //     0      HomeHeader, fixed
-//     64     wire::Lane::word() of each lane
-//     128    rows in use, raised by FETCH_ADD
-//     256    index: IndexEntry, in buckets of four
+//   words    READ; writers: atomics too
+//     0      wire::Lane::word() of each lane
+//     64     rows in use, raised by FETCH_ADD
+//     128    index: IndexEntry, in buckets of four
 //            claims: [venue][row], wire::Writer::word() of who writes this venue's book
 //            guards of the consolidated books, by row
 //            guards of the venues' books, by venue * rows + row
@@ -40,7 +41,7 @@ struct HomeShape {
 // 0 magic | 8 version | 12 rows | 16 venues | 20 lanes | 24 reserved
 struct HomeHeader {
   static constexpr std::uint64_t kMagic = 0x656d6f686b6f6f62;  // "bookhome" as bytes in memory
-  static constexpr std::uint32_t kVersion = 1;
+  static constexpr std::uint32_t kVersion = 2;                 // 1 had the header in the words
   std::uint64_t magic;
   std::uint32_t version;
   std::uint32_t rows;
@@ -71,9 +72,9 @@ class HomeLayout {
   }
   const HomeShape& shape() const noexcept { return shape_; }
 
-  static constexpr std::size_t kLanes = 64;
-  static constexpr std::size_t kRowsUsed = 128;
-  static constexpr std::size_t kIndex = 256;
+  static constexpr std::size_t kLanes = 0;
+  static constexpr std::size_t kRowsUsed = 64;
+  static constexpr std::size_t kIndex = 128;
   std::size_t buckets() const noexcept { return buckets_; }
   std::size_t bucket(std::size_t number) const noexcept {
     return kIndex + number * kCacheLineBytes;

@@ -27,7 +27,7 @@ link::SharedOwner allocate(rdma::Device& device, const HomeLayout& layout,
 HomeOwner::HomeOwner(rdma::Device& device, const HomeShape& shape, const std::string& name)
     : revokes_(device.info().revokes), layout_(shape), memory_(allocate(device, layout_, name)) {
   // Before anybody is let in, and never changed again.
-  auto* const header = new (memory_.words()) HomeHeader{};
+  auto* const header = new (memory_.header()) HomeHeader{};
   header->version = HomeHeader::kVersion;
   header->rows = shape.rows;
   header->venues = shape.venues;

@@ -18,9 +18,10 @@ HomeReader::HomeReader(rdma::Device& device, const std::string& endpoint, const 
     throw rdma::SetupError(rdma::SetupCause::kProtocol, endpoint + ": " + why);
   };
   if (!HomeRegions::of(connection_->extras(), false, regions_)) refuse("it grants no book home");
-  words_.attach(*connection_, regions_.words);
+  words_.attach(*connection_, regions_.header);
   if (!words_.ask() || !wait([&] { return words_.arrived(); })) refuse("it does not answer");
   const HomeHeader header = words_.as<HomeHeader>();
+  words_.attach(*connection_, regions_.words);
   if (const char* const wrong = wrong_with(header)) refuse(wrong);
   layout_ = HomeLayout({header.rows, header.venues, header.lanes});
   if (!regions_.hold(layout_)) refuse("its memory is smaller than its header says");

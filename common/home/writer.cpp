@@ -69,7 +69,7 @@ bool HomeWriter::take_connection() noexcept {
     drop_connection();
     return false;
   }
-  header_.attach(to, regions_.words);
+  header_.attach(to, regions_.header);
   (void)header_.ask();
   return true;
 }

@@ -15,7 +15,9 @@ constexpr rdma::AccessFlags kLaneRights = rdma::kRemoteRead | rdma::kRemoteWrite
 
 SharedOwner::SharedOwner(rdma::Device& device, std::size_t words_bytes, std::uint32_t lanes,
                          std::size_t lane_bytes, const std::string& name)
-    : words_(device.allocate(words_bytes, rdma::kLocalWrite | kWordRights, name + ".words")),
+    : header_(device.allocate(kCacheLineBytes, rdma::kLocalWrite | rdma::kRemoteRead,
+                              name + ".header")),
+      words_(device.allocate(words_bytes, rdma::kLocalWrite | kWordRights, name + ".words")),
       readers_(device),
       writers_(device) {
   require_atomics(device, name);
@@ -25,7 +27,7 @@ SharedOwner::SharedOwner(rdma::Device& device, std::size_t words_bytes, std::uin
 }
 
 std::size_t SharedOwner::bytes() const noexcept {
-  std::size_t all = words_->size_bytes();
+  std::size_t all = header_->size_bytes() + words_->size_bytes();
   for (const auto& lane : lanes_) all += lane->size_bytes();
   return all;
 }
@@ -33,7 +35,8 @@ std::size_t SharedOwner::bytes() const noexcept {
 // As SharedRegions::of() reads them.
 std::vector<rdma::Grant> SharedOwner::grants(std::uint32_t own) const {
   const bool writer = own != kLanesMax;
-  std::vector<rdma::Grant> result{{words_.get(), writer ? kWordRights : rdma::kRemoteRead}};
+  std::vector<rdma::Grant> result{{header_.get(), rdma::kRemoteRead},
+                                  {words_.get(), writer ? kWordRights : rdma::kRemoteRead}};
   for (const auto& lane : lanes_) result.push_back({lane.get(), rdma::kRemoteRead});
   if (writer) result.push_back({lanes_[own].get(), rdma::kRemoteWrite});
   return result;

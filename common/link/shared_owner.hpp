@@ -17,15 +17,18 @@
 
 namespace tickpath::link {
 
-// A region of words and a region for each lane. A writer is given a lane: the right to WRITE it,
-// and nobody else's. The lane is free again when the connection has ended at the writer's side, so
-// that no WRITE of it can come late.
+// A header, a region of words and a region for each lane. Nobody but the owner writes the header:
+// it is a region by itself, because who may change one word by atomics may change each word of its
+// region. A writer is given a lane: the right to WRITE it, and nobody else's. The lane is free
+// again when the connection has ended at the writer's side, so that no WRITE of it can come late.
 class SharedOwner {
  public:
   // lanes: 1 to kLanesMax. Throws rdma::SetupError: no memory.
   SharedOwner(rdma::Device& device, std::size_t words_bytes, std::uint32_t lanes,
               std::size_t lane_bytes, const std::string& name);
 
+  // A line, for the owner to fill in before it lets anybody in.
+  std::byte* header() const noexcept { return header_->data(); }
   std::byte* words() const noexcept { return words_->data(); }
   std::uint32_t lanes() const noexcept { return static_cast<std::uint32_t>(lanes_.size()); }
   std::size_t bytes() const noexcept;
@@ -53,6 +56,7 @@ class SharedOwner {
   // own: the lane of a writer; kLanesMax: a reader's.
   std::vector<rdma::Grant> grants(std::uint32_t own) const;
 
+  std::unique_ptr<rdma::MemoryRegion> header_;
   std::unique_ptr<rdma::MemoryRegion> words_;
   std::vector<std::unique_ptr<rdma::MemoryRegion>> lanes_;
   std::array<Use, kLanesMax> uses_{};

@@ -4,14 +4,16 @@ namespace tickpath::link {
 
 bool SharedRegions::of(std::span<const rdma::RemoteRegion> extras, bool writer,
                        SharedRegions& out) noexcept {
-  if (extras.size() < (writer ? 3u : 2u)) return false;
-  const std::size_t lanes = extras.size() - (writer ? 2 : 1);
+  constexpr std::size_t kFirstLane = 2;  // behind the header and the words
+  if (extras.size() < kFirstLane + (writer ? 2u : 1u)) return false;
+  const std::size_t lanes = extras.size() - kFirstLane - (writer ? 1 : 0);
   if (lanes > kLanesMax) return false;
   out = {};
-  out.words = extras[0];
-  for (std::size_t i = 0; i < lanes; ++i) out.lanes[i] = extras[1 + i];
+  out.header = extras[0];
+  out.words = extras[1];
+  for (std::size_t i = 0; i < lanes; ++i) out.lanes[i] = extras[kFirstLane + i];
   if (!writer) return true;
-  out.own_lane = extras[1 + lanes];
+  out.own_lane = extras[kFirstLane + lanes];
   for (std::uint32_t i = 0; i < lanes; ++i)
     if (out.lanes[i].address == out.own_lane.address) out.own = i;
   return out.own != kLanesMax;

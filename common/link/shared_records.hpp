@@ -88,9 +88,10 @@ struct SharedPlace {
   std::size_t lane_records = 0;
 };
 
-// What a connection to such memory was granted: a region of words, the lanes, and for a writer its
-// own lane once more.
+// What a connection to such memory was granted: a header to READ, a region of words, the lanes, and
+// for a writer its own lane once more.
 struct SharedRegions {
+  rdma::RemoteRegion header;
   rdma::RemoteRegion words;
   std::array<rdma::RemoteRegion, kLanesMax> lanes;
   rdma::RemoteRegion own_lane;

@@ -1,9 +1,11 @@
-// How the memory of shared values is laid out: a region of words that are changed by atomics, and
-// one for each lane, in which its writer alone WRITEs (common/link/shared_records.hpp).
+// How the memory of shared values is laid out: a header, a region of words that are changed by
+// atomics, and one for each lane, in which its writer alone WRITEs
+// (common/link/shared_records.hpp).
 //
-//   words    READ; writers: atomics too
+//   header   READ
 //     0      ValuesHeader, fixed
-//     64     guards of the places
+//   words    READ; writers: atomics too
+//     0      guards of the places
 //   lane     READ; its writer: WRITE
 //     0      slots of wire::SharedValue, by place
 //
@@ -29,7 +31,7 @@ inline constexpr std::uint32_t kKeysMax = 65'536;
 // 0 magic | 8 version | 12 places | 16 lanes | 20 reserved
 struct ValuesHeader {
   static constexpr std::uint64_t kMagic = 0x7365756c61766b74;  // "tkvalues" as bytes in memory
-  static constexpr std::uint32_t kVersion = 1;
+  static constexpr std::uint32_t kVersion = 2;                 // 1 had the header in the words
   std::uint64_t magic;
   std::uint32_t version;
   std::uint32_t places;  // a power of two
@@ -46,7 +48,7 @@ struct ValuesLayout {
   static constexpr std::uint32_t places_for(std::uint32_t keys) noexcept {
     return std::bit_ceil(2 * keys);
   }
-  static constexpr std::size_t kGuards = sizeof(ValuesHeader);
+  static constexpr std::size_t kGuards = 0;
   static constexpr std::size_t words_bytes(std::size_t places) noexcept {
     return kGuards + Records::guards(places);
   }

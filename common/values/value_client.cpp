@@ -48,7 +48,7 @@ bool ValueClient::attach(link::Connection& connection, bool writer) noexcept {
   }
   wrong_ = nullptr;
   writer_ = writer;
-  header_.attach(connection, regions_.words);
+  header_.attach(connection, regions_.header);
   if (!header_.ask()) return false;
   connection_ = &connection;
   return true;

@@ -28,7 +28,7 @@ ValueOwner::ValueOwner(rdma::Device& device, std::uint32_t keys, std::uint32_t w
                        const std::string& name)
     : memory_(allocate(device, keys, writers, name)) {
   // Before anybody is let in, and never changed again.
-  auto* const header = new (memory_.words()) ValuesHeader{};
+  auto* const header = new (memory_.header()) ValuesHeader{};
   header->version = ValuesHeader::kVersion;
   header->places = ValuesLayout::places_for(keys);
   header->lanes = writers;

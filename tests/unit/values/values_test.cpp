@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/link/detail/one_sided.hpp"
 #include "common/values/value_client.hpp"
 #include "common/wire/hello.hpp"
 #include "tests/support/patience.hpp"
@@ -63,10 +64,41 @@ class Client {
     return all;
   }
   ValueClient& bare() { return client_; }
+  link::Connection& connection() { return *connection_; }
 
  private:
   std::unique_ptr<link::Connection> connection_;
   ValueClient client_;
+};
+
+// Changes a word of what it was granted, by COMPARE_SWAP from 0 or from what it finds.
+class Meddler final : public link::OneSidedClient {
+ public:
+  Meddler(rdma::Device& device, link::Connection& connection)
+      : OneSidedClient(device, kCacheLineBytes, "meddler"), through_(connection) {
+    use(connection);
+  }
+  // Whether the owner's side let it through.
+  bool change(const rdma::RemoteRegion& region, std::uint64_t from, std::uint64_t to) {
+    rdma::WorkRequest request = read_of(region, sizeof(std::uint64_t));
+    request.opcode = rdma::Opcode::kCompareSwap;
+    request.compare_add = from;
+    request.swap = to;
+    answered_ = false;
+    EXPECT_EQ(post(request), rdma::PostStatus::kOk);
+    EXPECT_TRUE(link::test::eventually([&] {
+      through_.poll();
+      return answered_;
+    }));
+    return success_;
+  }
+
+ private:
+  void on_answer(bool success) noexcept override { answered_ = true, success_ = success; }
+
+  link::Connection& through_;
+  bool answered_ = false;
+  bool success_ = false;
 };
 
 class SharedValues : public testing::Test {
@@ -159,6 +191,22 @@ TEST_F(SharedValues, AReaderTakesNoWritersPlaceAndChangesNothing) {
   EXPECT_EQ(reader->value(), "1");
   EXPECT_FALSE(reader->bare().start({ValueOperation::kPut, "a", bytes_of("2"), 0}));
   EXPECT_EQ(reader->keys(), std::vector<std::string>{"a"});
+}
+
+// Atomics are rights of a whole region, and what all go by is in another one.
+TEST_F(SharedValues, AWriterCannotChangeWhatAllGoBy) {
+  auto writer = client();
+  EXPECT_EQ(writer->put("a", "1"), ValueStatus::kOk);
+  link::SharedRegions regions;
+  ASSERT_TRUE(link::SharedRegions::of(writer->connection().extras(), true, regions));
+  {
+    Meddler meddler(*fabric_.device, writer->connection());
+    EXPECT_FALSE(meddler.change(regions.header, ValuesHeader::kMagic, 0));
+  }
+  writer.reset();
+  const auto other = client();
+  EXPECT_EQ(other->get("a"), ValueStatus::kOk);
+  EXPECT_EQ(other->value(), "1");
 }
 
 TEST_F(SharedValues, AWriterThatIsGoneMakesRoomForAnother) {
