@@ -1,5 +1,6 @@
 #include "common/rdma/detail/ofi_choice.hpp"
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <span>
@@ -8,6 +9,7 @@
 #include <netinet/in.h>
 #include <rdma/fi_errno.h>
 
+#include "common/net/file_descriptor.hpp"
 #include "common/rdma/detail/ofi_wire.hpp"
 #include "common/rdma/detail/verbs_choice.hpp"
 
@@ -65,6 +67,24 @@ void set_bytes(void*& field, std::size_t& length, std::span<const std::byte> byt
   length = bytes.size();
 }
 
+// libfabric leaves out what this variable does not name, or names behind a ^.
+std::string left_out_by_environment() {
+  const char* const named = std::getenv("FI_PROVIDER");
+  if (named == nullptr || *named == '\0') return {};
+  return "; FI_PROVIDER is \"" + std::string(named) +
+         "\" in the environment, and libfabric goes by it: unset it";
+}
+
+// Only the kernel knows all addresses that are ours. What it cannot tell is left to later.
+bool is_of_this_host(const sockaddr_storage& address) {
+  const net::FileDescriptor socket(::socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const auto bytes = static_cast<socklen_t>(address.ss_family == AF_INET ? sizeof(sockaddr_in)
+                                                                         : sizeof(sockaddr_in6));
+  return socket.get() < 0 ||
+         ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), bytes) == 0 ||
+         errno != EADDRNOTAVAIL;
+}
+
 }  // namespace
 
 std::string ofi_text(long result) {
@@ -95,7 +115,7 @@ OfiChoice choose_ofi(const std::string& device) {
   choice.core = device.empty() ? "tcp" : device.substr(0, colon);
   if (colon != std::string::npos) {
     choice.address = parse_ip(device.substr(colon + 1));
-    if (choice.address.ss_family == 0) {
+    if (choice.address.ss_family == 0 || !is_of_this_host(choice.address)) {
       throw SetupError(SetupCause::kAddress, "fabric.device \"" + device +
                                                  "\": what follows the colon is no IP address of "
                                                  "this host, as in tcp:10.0.0.1");
@@ -106,7 +126,8 @@ OfiChoice choose_ofi(const std::string& device) {
     throw SetupError(SetupCause::kNoDevice,
                      "libfabric has no provider \"" + choice.core +
                          "\" here with endpoints that keep the order of messages: "
-                         "`fi_info -l` lists what there is; tcp is everywhere");
+                         "`fi_info -l` lists what there is; tcp is everywhere" +
+                         left_out_by_environment());
   }
   choice.connected = choice.info->ep_attr->type == FI_EP_MSG;
   if (!choice.connected && choice.address.ss_family != 0) {
