@@ -396,7 +396,9 @@ inline constexpr std::array<std::string_view, 3> kProviders = {"shm", "verbs", "
 struct DeviceOptions {
   std::string provider = "shm";  // of kProviders
   // "" for the first usable. verbs: a device's name ("mlx5_0") or an address of its interface
-  // ("10.0.0.1"; on InfiniBand IPoIB's); "" prefers a port that has an address. ofi: a provider of
+  // ("10.0.0.1"; on InfiniBand IPoIB's); "" prefers a port that has an address. Connections leave
+  // from that address, with a name from the first of the device's GIDs that will do: name the
+  // address where peers are behind another interface of it (a VLAN). ofi: a provider of
   // libfabric and, if wanted, the address of this host at which data connections are taken ("tcp",
   // "tcp:10.0.0.1").
   std::string device;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -81,6 +83,20 @@ std::string describe_device(const ChosenDevice& chosen, const DeviceOptions& opt
 
 }  // namespace
 
+namespace {
+
+// libmlx5 leaves out its locks then (rdma-core, single_threaded_app()). Here one thread polls a
+// queue while another one makes and ends connections on it.
+void refuse_one_thread() {
+  const char* const single = std::getenv("MLX5_SINGLE_THREADED");
+  if (single != nullptr && std::string_view(single) == "1")
+    throw SetupError(SetupCause::kSystem,
+                     "MLX5_SINGLE_THREADED=1 is in the environment, and this program has several "
+                     "threads: unset it");
+}
+
+}  // namespace
+
 VerbsCore::VerbsCore(const DeviceOptions& options)
     : options_(options),
       chosen_(choose_device(options.device)),
@@ -89,6 +105,7 @@ VerbsCore::VerbsCore(const DeviceOptions& options)
       kick_(io_),
       async_(io_),
       cm_(io_) {
+  refuse_one_thread();
   if (::ibv_query_device(context(), &limits_) != 0) {
     throw_errno(SetupCause::kNoDevice, chosen_.name + " does not answer");
   }

@@ -63,6 +63,11 @@ VerbsRegion::VerbsRegion(std::shared_ptr<VerbsCore> core, std::size_t size_bytes
         "fabric.relaxed_ordering is left out where peers have rights (" + name +
             " and others): what they WRITE may be polled, and its last word must come last");
   }
+  if (core_->binds_windows() && !fits_window(size_bytes) && (access & kRemoteRights) != 0) {
+    core_->note_once("large", name +
+                                  " has more than 2 GiB, and windows none: its keys, where they "
+                                  "leak, work on any connection of this device");
+  }
   if (!pages.huge() && pages.mapped_bytes() >= kHugePageBytes) {
     core_->note_once("huge", "no free huge pages for " + name +
                                  ": small pages are used; reserve some in vm.nr_hugepages");
@@ -116,7 +121,7 @@ std::vector<VerbsGrant> prepare_grants(const VerbsCore& core, std::span<const Gr
     }
     VerbsGrant& made = prepared.emplace_back();
     made = {&region, access, region.memory(), nullptr, nullptr};
-    if (core.binds_windows()) {
+    if (core.binds_windows() && fits_window(region.size_bytes())) {
       made.window = allocate_window(core);
     } else {
       made.registration = register_memory(core, region.memory()->pages, region.size_bytes(),

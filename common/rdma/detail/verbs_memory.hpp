@@ -51,6 +51,9 @@ class VerbsRegion final : public MemoryRegion {
   std::shared_ptr<VerbsMemory> memory_;
 };
 
+// libmlx5 binds no window of more (rdma-core, mlx5_bind_mw()).
+constexpr bool fits_window(std::size_t bytes) noexcept { return bytes <= std::size_t{1} << 31; }
+
 // What one peer got of one region. Control thread.
 struct VerbsGrant {
   const MemoryRegion* region = nullptr;

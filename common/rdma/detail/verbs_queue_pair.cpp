@@ -157,6 +157,7 @@ void VerbsQueuePair::bind_grants(const SetupDeadline& deadline) {
   if (grants_.empty() || !core_->binds_windows()) return;
   VerbsCompletionQueue::Hold hold(*queue_);
   for (VerbsGrant& grant : grants_) {
+    if (grant.window == nullptr) continue;  // a registration of its own (fits_window())
     ibv_send_wr request = grant.bind_request(hold.new_id());
     ibv_send_wr* bad = nullptr;
     const int error = ::ibv_post_send(queue_pair_.get(), &request, &bad);

@@ -6,8 +6,10 @@
 
 #include "common/rdma/datagram.hpp"
 #include "common/rdma/detail/verbs_core.hpp"
+#include "common/rdma/detail/verbs_memory.hpp"
 #include "common/rdma/detail/verbs_sends.hpp"
 #include "tests/support/fake_verbs/fake_verbs.hpp"
+#include "tests/support/thrown.hpp"
 
 namespace tickpath::rdma::detail {
 namespace {
@@ -49,6 +51,22 @@ TEST(VerbsProbe, TheDepthThatADeviceNamesIsOneThatItGives) {
   EXPECT_NE(create_queue_pair(core, queue, IBV_QPT_RC, cap, "queue pair"), nullptr);
   EXPECT_GE(cap.max_inline_data, 64u);
   ::ibv_destroy_cq(queue);
+}
+
+// It has a key of its own then, as on a device without windows.
+TEST(VerbsProbe, ARegionOfMoreThanTwoGibGoesWithoutAWindow) {
+  EXPECT_TRUE(fits_window(std::size_t{1} << 31));
+  EXPECT_FALSE(fits_window((std::size_t{1} << 31) + 1));
+}
+
+TEST(VerbsProbe, AnAdaptersLibraryMustKeepItsLocks) {
+  const FakeVerbs verbs(fake_host("roce"));
+  ::setenv("MLX5_SINGLE_THREADED", "1", 1);
+  const auto error = test_support::thrown<SetupError>([] { (void)open_device(bare_verbs()); });
+  ::unsetenv("MLX5_SINGLE_THREADED");
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->what(), HasSubstr("MLX5_SINGLE_THREADED=1 is in the environment"));
+  EXPECT_NE(open_device(bare_verbs()), nullptr);
 }
 
 }  // namespace
