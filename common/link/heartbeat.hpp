@@ -71,8 +71,10 @@ enum class Liveness : std::uint8_t {
 //   together                                                 31.2 ms < 35 ms
 //
 // At 1 % loss both ways a try fails with 2 %, seven in a row with 1.3e-12; in ten minutes there are
-// some 600,000 READs. A device may take up to four times its timeout (InfiniBand C9-140): then one
-// repeat fits, and fabric.timeout or dead_after should be set for the network at hand.
+// some 600,000 READs. That is a device that goes by its timeout, as Soft-RoCE does. One may take up
+// to four times as long (InfiniBand C9-140), and adapters do as they like: some have a floor of
+// half a second, others double their timeout from try to try. tests/hardware.sh --only detection
+// measures it; dead_after is then to be set for the device at hand.
 struct HeartbeatOptions {
   std::uint64_t interval_ns = 1'000'000;  // between READs
   // Seven beats (control::Pulse), and with the READ on its way less than 50 ms, whether the program

@@ -4,7 +4,9 @@
 //   device_paths [--device mlx5_0] [--iterations 5000] [--json] [--quick]
 // Each operation goes to memory of this host and, where there is such, to memory on the device: a
 // READ or an atomic of that needs no way through PCIe. With time stamps the time from posting is
-// split where the adapter completed it; the rest is until this CPU saw that.
+// split where the adapter completed it; the rest is until this CPU saw that. Then how long a READ
+// is out that nobody answers: adapters lengthen short timeouts as they like, and that time is what
+// a lost packet costs, and a dead peer.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -192,6 +194,47 @@ double read_rate(Loop& loop, ibv_pd* domain, std::vector<std::byte>& from, int f
   return static_cast<double>(iterations) * kBulkBytes * 8 / ns;
 }
 
+// A READ of a queue pair that is gone, until it is given up, in ms; 0: it was not, within the
+// limit.
+double measure_silence(ibv_context* context, ibv_pd* domain, const ibv_mr* local,
+                       const ibv_mr* remote, std::uint8_t retries) {
+  const UcOwned<ibv_cq> done(::ibv_create_cq(context, 4, nullptr, nullptr, 0));
+  uc_require(done != nullptr, "no completion queue");
+  const auto make = [&] {
+    ibv_qp_init_attr wanted{};
+    wanted.send_cq = wanted.recv_cq = done.get();
+    wanted.qp_type = IBV_QPT_RC;
+    wanted.cap = {4, 1, 1, 1, 0};
+    UcOwned<ibv_qp> pair(::ibv_create_qp(domain, &wanted));
+    uc_require(pair != nullptr, "no queue pair");
+    return pair;
+  };
+  const UcOwned<ibv_qp> pair = make();
+  {
+    const UcOwned<ibv_qp> peer = make();
+    // As the verbs provider does by default: timeout 10, 4.19 ms a try.
+    uc_connect(context, pair.get(), {IBV_QPT_RC, uc_address(context, peer.get()), 10, 0, retries});
+  }
+  ibv_sge part{reinterpret_cast<std::uintptr_t>(local->addr), 8, local->lkey};
+  ibv_send_wr request{}, *bad = nullptr;
+  request.sg_list = &part;
+  request.num_sge = 1;
+  request.opcode = IBV_WR_RDMA_READ;
+  request.send_flags = IBV_SEND_SIGNALED;
+  request.wr.rdma.remote_addr = reinterpret_cast<std::uintptr_t>(remote->addr);
+  request.wr.rdma.rkey = remote->rkey;
+  const Clock::time_point begun = Clock::now();
+  const auto elapsed = [&] {
+    return std::chrono::duration<double, std::milli>(Clock::now() - begun);
+  };
+  uc_require(::ibv_post_send(pair.get(), &request, &bad) == 0, "a READ cannot be posted");
+  constexpr std::chrono::seconds kLimit{20};
+  ibv_wc completion{};
+  while (::ibv_poll_cq(done.get(), 1, &completion) == 0)
+    if (elapsed() > kLimit) return 0;
+  return completion.status == IBV_WC_RETRY_EXC_ERR ? elapsed().count() : 0;
+}
+
 struct DeviceMemoryFree {
   void operator()(ibv_dm* memory) const { ::ibv_free_dm(memory); }
 };
@@ -215,6 +258,13 @@ void measure_device_memory(ibv_context* context, ibv_pd* domain, Loop& loop, con
   }
 }
 
+void print_silence(const std::vector<double>& silence_ms, bool json) {
+  std::printf(json ? ", \"silence_ms\": [" : "a READ that nobody answers is given up after");
+  for (const double& ms : silence_ms)
+    std::printf(json ? "%s%.2f" : "%s %.2f", &ms == silence_ms.data() ? "" : ",", ms);
+  std::printf(json ? "]}\n" : " ms, by the number of tries\n");
+}
+
 void print(const std::vector<Row>& rows, const std::string& features, double strict, double relaxed,
            bool json) {
   std::printf(json ? "{\"features\": \"%s\", \"rows\": [" : "%s\n", features.c_str());
@@ -231,7 +281,7 @@ void print(const std::vector<Row>& rows, const std::string& features, double str
                   row.adapter_us ? (std::to_string(adapter) + " us").c_str()
                                  : "is not told: no time stamps");
   }
-  std::printf(json ? "], \"read_gbit_s\": {\"strict\": %.3f, \"relaxed\": %.3f}}\n"
+  std::printf(json ? "], \"read_gbit_s\": {\"strict\": %.3f, \"relaxed\": %.3f}"
                    : "READs of 64 KiB %.2f Gbit/s in order, %.2f with relaxed ordering asked for\n",
               strict, relaxed);
 }
@@ -273,6 +323,11 @@ int run(int argc, char** argv) {
       read_rate(loop, domain.get(), remote,
                 int{IBV_ACCESS_LOCAL_WRITE} | int{IBV_ACCESS_RELAXED_ORDERING}, reads);
   print(rows, rdma::detail::describe_features(device), strict, relaxed, json);
+  std::vector<double> silence_ms;
+  for (std::uint8_t retries = 0; retries < 8; ++retries)
+    silence_ms.push_back(
+        measure_silence(context.get(), domain.get(), local.get(), target.get(), retries));
+  print_silence(silence_ms, json);
   return 0;
 }
 

@@ -10,7 +10,6 @@ namespace tickpath::bench {
 namespace {
 
 constexpr std::uint8_t kPort = 1;
-constexpr std::uint8_t kRetries = 7;  // as the verbs provider (rdma::VerbsOptions)
 
 // RoCE v2 with an IPv4 address, else the first.
 int gid_index(ibv_context* context) {
@@ -57,7 +56,7 @@ void to_send(ibv_qp* pair, const UcPath& path) {
   ibv_qp_attr send{};
   send.qp_state = IBV_QPS_RTS;
   send.timeout = path.timeout;
-  send.retry_cnt = kRetries;
+  send.retry_cnt = path.retries;
   send.rnr_retry = 7;
   send.max_rd_atomic = 1;
   int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;

@@ -53,6 +53,7 @@ struct UcPath {
   std::uint8_t timeout =
       10;  // of RC, ibv_modify_qp(3): 4.096 us * 2^timeout until a packet is sent again
   unsigned access = IBV_ACCESS_REMOTE_WRITE;  // what the peer may do
+  std::uint8_t retries = 7;                   // of RC; as the verbs provider (rdma::VerbsOptions)
 };
 // To INIT, RTR and RTS. Throws Error.
 void uc_connect(ibv_context* context, ibv_qp* pair, const UcPath& path);

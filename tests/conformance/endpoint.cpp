@@ -39,6 +39,7 @@ std::unique_ptr<Device> open_test_device(const std::string& provider) {
   // The device that has the address at which listeners are made, where several are there.
   const char* const address = std::getenv("TICKPATH_VERBS_ADDRESS");
   if (provider == "verbs" && address != nullptr) options.device = address;
+  options.verbs.relaxed_ordering = std::getenv("TICKPATH_RELAXED_ORDERING") != nullptr;
   options.security.mode = net::SecurityMode::kNone;  // authentication has tests of its own
   options.verbs.peer_timeout_ns *= scaled_ms(1);
   return open_device(options);

@@ -253,6 +253,12 @@ def conformance(trial):
     return tests_of(trial, BINARY, tests, where_peers_run(trial))
 
 
+def relaxed(trial):
+    """what is written, read and sent, with relaxed ordering of PCIe asked for (fabric.relaxed_ordering)"""
+    tests = ":".join(f"*.{name}/verbs" for name in ("*Write*", "*Read*", "*Send*", "Places*"))
+    return tests_of(trial, BINARY, tests, {**where_peers_run(trial), "TICKPATH_RELAXED_ORDERING": "1"})
+
+
 def datagrams(trial):
     """datagrams and multicast, which IGMP snooping of a switch on the way may hold up"""
     return tests_of(trial, BINARY, DATAGRAMS.format("verbs"), where_peers_run(trial))
@@ -329,6 +335,37 @@ def device(trial):
     return result
 
 
+# Defaults (common/link/heartbeat.hpp): silence until a peer is dead, of which so much was nobody's loss.
+DEAD_AFTER_MS, BEAT_AND_READ_MS, REPEATS_WANTED = 35, 6, 3
+
+
+def judge_silence(silence_ms):
+    """silence_ms: when a READ is given up, by the number of tries. (how often a lost one is repeated before its peer is dead,
+    the dead_after in ms that holds REPEATS_WANTED repetitions)"""
+    if len(silence_ms) < REPEATS_WANTED + 1 or 0 in silence_ms:
+        raise Failed(f"a READ of a queue pair that is gone does not end as it should: {silence_ms}")
+    repeats = sum(ms <= DEAD_AFTER_MS - BEAT_AND_READ_MS for ms in silence_ms)
+    return repeats, round(silence_ms[REPEATS_WANTED - 1] + BEAT_AND_READ_MS + 1)
+
+
+def detection(trial):
+    """how long a lost packet is out, and whether heartbeat.dead_after holds its repetitions"""
+    command = [trial.build / "bench/device_paths", "--json", "--iterations", "8"]
+    if trial.device:
+        command += ["--device", trial.device]
+    output = trial.must(command)
+    if "{" not in output:
+        raise Failed(f"device_paths measured nothing: {output}")
+    silence_ms = json.loads(output[output.index("{"):])["silence_ms"]
+    repeats, wanted_ms = judge_silence(silence_ms)
+    print(f"   given up after {', '.join(f'{ms:.1f}' for ms in silence_ms)} ms; {repeats} repetitions within {DEAD_AFTER_MS} ms")
+    if repeats < REPEATS_WANTED and not trial.options.emulated:
+        raise Failed(f"a lost READ is repeated after {silence_ms[0]:.1f} ms, {repeats} times within heartbeat.dead_after ({DEAD_AFTER_MS} ms): a few "
+                     f"lost packets are a dead peer. Set heartbeat.dead_after of all programs to {wanted_ms}ms or more, or have the adapter "
+                     "go by fabric.timeout (NVIDIA: mlxreg --reg_name ROCE_ACCL, roce_adp_retrans_en)")
+    return {"silence_ms": silence_ms, "repeats": repeats, "dead_after_ms": wanted_ms}
+
+
 def pipeline(trial):
     """five programs trade a recording, and conserve everything"""
     emulated = trial.options.emulated
@@ -359,7 +396,7 @@ def faults(trial):
     return table
 
 
-STEPS = (doctor, network, conformance, datagrams, patterns, lat, bw, unreliable, device, pipeline, faults)
+STEPS = (doctor, network, conformance, relaxed, datagrams, patterns, lat, bw, unreliable, device, detection, pipeline, faults)
 
 
 def serve(trial):

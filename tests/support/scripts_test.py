@@ -225,6 +225,16 @@ class Hardware(unittest.TestCase):
         self.assertEqual(hardware.device_at(found, "10.77.0.2"), "irdma0")
         self.assertEqual(hardware.device_at([], "10.77.0.1"), "")
 
+    def test_dead_after_is_held_against_what_the_device_repeats(self):
+        rxe = [4.3, 8.5, 12.7, 16.9, 21.1, 25.3, 29.5, 33.7]
+        self.assertEqual(hardware.judge_silence(rxe), (6, 20))
+        adaptive = [2.1, 6.2, 14.3, 29.9, 60, 125, 250, 500]
+        self.assertEqual(hardware.judge_silence(adaptive), (3, 21))
+        floor = [500.0 * tries for tries in range(1, 9)]
+        self.assertEqual(hardware.judge_silence(floor), (0, 1507))
+        with self.assertRaises(hardware.Failed):
+            hardware.judge_silence([0] * 8)
+
     def dry_run(self, folder, ports, networks, addresses):
         """ports: {device: {port: (state, {index: (gid, interface)})}}; networks: {interface: hardware address}."""
         root = pathlib.Path(folder)

@@ -1,5 +1,6 @@
 // RDMA devices: is there one, can it be used, and is it near.
 #include <algorithm>
+#include <set>
 
 #include "tools/doctor/rdma_ports.hpp"
 
@@ -142,16 +143,44 @@ Finding numa(const Subject& subject, const Port& port) {
   return finding;
 }
 
+// Only a lost packet shows it, and nothing of the kernel's tells.
+Finding repeats(const Port& port) {
+  Finding finding{
+      "rdma.repeat." + port.device,
+      State::kUnknown,
+      "not checked: when it repeats a lost packet only a lost packet shows",
+      "several repetitions within heartbeat.dead_after (35 ms)",
+      "adapters lengthen short timeouts (fabric.timeout) as they like, and a lost packet that is "
+      "not "
+      "repeated in time is a dead peer: quotes are cancelled, a pair changes its leader",
+      "tests/hardware.sh --only detection   # measures it, and says which dead_after holds it"};
+  if (port.vendor == Vendor::kNvidia)
+    finding.command += "\nsudo mlxreg -d " + port.slot +
+                       " --reg_name ROCE_ACCL --get   # roce_adp_retrans_en: it lengthens them";
+  return finding;
+}
+
 // What libfabric finds is its own affair: its providers need no RDMA device of the kernel.
 void libfabric(const Subject& subject, std::vector<Finding>& findings) {
-  const bool used = std::any_of(subject.pins.begin(), subject.pins.end(),
-                                [](const Pins& pins) { return pins.provider == "ofi"; });
-  if (!used) return;
-  findings.push_back(
-      {"rdma.ofi", State::kUnknown, "not checked: libfabric looks for its devices by itself",
-       "the libfabric provider that the programs ask for, on every host",
-       "two hosts talk by the same provider of libfabric only",
-       "fi_info -l   # its providers here; fi_info -p tcp: what one of them offers"});
+  std::set<std::string> devices;
+  for (const Pins& pins : subject.pins)
+    if (pins.provider == "ofi") devices.insert(pins.device);
+  for (const std::string& device : devices) {
+    Finding finding{"rdma.ofi",
+                    State::kUnknown,
+                    "not checked: libfabric looks for its devices by itself",
+                    "the libfabric provider that the programs ask for, on every host",
+                    "two hosts talk by the same provider of libfabric only",
+                    "fi_info -l   # its providers here; fi_info -p tcp: what one of them offers"};
+    if (subject.ask_libfabric) {
+      const std::string problem = subject.ask_libfabric(device);
+      finding = judged(
+          finding, problem.empty(),
+          problem.empty() ? "libfabric has \"" + (device.empty() ? "tcp" : device) + "\"" : problem,
+          State::kFail);
+    }
+    findings.push_back(std::move(finding));
+  }
 }
 
 }  // namespace
@@ -174,6 +203,7 @@ std::vector<Finding> check_rdma(const Subject& subject) {
          check_mtu(subject.machine, port)});
     if (first && !port.software()) {
       findings.push_back(numa(subject, port));
+      if (subject.uses_verbs()) findings.push_back(repeats(port));
       add(check_pcie(subject, port));
     }
     if (port.roce() && !port.software() && !port.interface.empty())

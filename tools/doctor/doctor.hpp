@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,6 +56,8 @@ std::vector<Pins> read_pins(const std::string& path);
 struct Subject {
   const Machine& machine;
   std::vector<Pins> pins;  // empty: the machine on its own
+  // Why libfabric has no such device (fabric.device) here; empty: it has. Not set: nobody asks it.
+  std::function<std::string(const std::string& device)> ask_libfabric{};
 
   CpuSet pinned_cpus() const;
   bool uses_verbs() const;

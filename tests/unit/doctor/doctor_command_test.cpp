@@ -3,11 +3,13 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "common/config/values.hpp"
 #include "tests/support/folder.hpp"
+#include "tests/support/thrown.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/doctor/doctor.hpp"
 
@@ -67,6 +69,27 @@ TEST_F(DoctorCommand, ChecksTheConfigurationThatItIsGiven) {
   EXPECT_EQ(run({"--config", root_ + "/mdh.toml"}), doctor::kExitFailed);
   EXPECT_NE(output_.find("FAIL    rdma.devices"), std::string::npos) << output_;
   EXPECT_THROW(run({"--config", root_ + "/nothing"}), config::ConfigError);
+}
+
+// As mdh --check, which alone knows all keys.
+TEST_F(DoctorCommand, AFileThatItsProgramRefusesIsAWrongConfiguration) {
+  put("/mdh.toml", "nosuch = 1");
+  std::filesystem::create_directory(root_ + "/bin");
+  const auto answers = [&](const std::string& script) {
+    put("/bin/mdh", "#!/bin/sh\n" + script);
+    std::filesystem::permissions(root_ + "/bin/mdh", std::filesystem::perms::owner_all);
+  };
+  const std::vector<std::string> asked{"--config", root_ + "/mdh.toml", "--bin-dir",
+                                       root_ + "/bin"};
+  answers("echo \"$1: no key nosuch\" >&2; exit 2");
+  EXPECT_THAT(test_support::error_of<config::ConfigError>([&] { run(asked); }),
+              testing::HasSubstr("/mdh.toml: no key nosuch"));
+  answers("test \"$2\" = --check");
+  EXPECT_EQ(run(asked), doctor::kExitHealthy);
+  EXPECT_EQ(output_.find("config.mdh.file"), std::string::npos);
+  std::filesystem::remove(root_ + "/bin/mdh");
+  EXPECT_EQ(run(asked), doctor::kExitHealthy);
+  EXPECT_NE(output_.find("?       config.mdh.file"), std::string::npos) << output_;
 }
 
 }  // namespace

@@ -349,6 +349,15 @@ TEST_F(DoctorRdma, LooksForIpoibOnInfiniBand) {
   EXPECT_THAT(one("rdma.gid.mlx5_0/1").command, HasSubstr("ip addr show dev ib0"));
 }
 
+TEST_F(DoctorRdma, SaysHowToMeasureWhatALostPacketCosts) {
+  put_mlx5();
+  EXPECT_FALSE(has("rdma.repeat.mlx5_0")) << "nobody uses it";
+  const Finding finding = one("rdma.repeat.mlx5_0", {on_verbs(106)});
+  EXPECT_EQ(finding.state, State::kUnknown);
+  EXPECT_THAT(finding.command, HasSubstr("--only detection"));
+  EXPECT_THAT(finding.command, HasSubstr("roce_adp_retrans_en"));
+}
+
 TEST_F(DoctorRdma, SaysWhereToLookForLibfabric) {
   EXPECT_FALSE(has("rdma.ofi"));
   Pins pins = pinned("mdh", Pins::kUnpinned);
@@ -356,6 +365,23 @@ TEST_F(DoctorRdma, SaysWhereToLookForLibfabric) {
   EXPECT_EQ(one("rdma.ofi", {pins}).state, State::kUnknown);
   EXPECT_THAT(one("rdma.ofi", {pins}).command, HasSubstr("fi_info -l"));
   EXPECT_EQ(one("rdma.devices", {pins}).state, State::kOk) << "it needs none of the kernel's";
+}
+
+TEST_F(DoctorRdma, FailsADeviceThatLibfabricHasNot) {
+  Pins pins = pinned("mdh", Pins::kUnpinned);
+  pins.provider = "ofi";
+  pins.device = "nosuch";
+  const Machine here = machine();
+  const auto asked = [&](const std::string& problem) {
+    const std::vector<Finding> findings =
+        check_rdma({here, {pins}, [&](const std::string& device) {
+                      return device == "nosuch" ? problem : "another device";
+                    }});
+    return *std::ranges::find(findings, "rdma.ofi", &Finding::id);
+  };
+  EXPECT_EQ(asked("").state, State::kOk);
+  EXPECT_EQ(asked("libfabric has no provider").state, State::kFail);
+  EXPECT_EQ(asked("libfabric has no provider").current, "libfabric has no provider");
 }
 
 TEST_F(DoctorRdma, ReadsTheKeysThatConcernTheNetwork) {
