@@ -255,28 +255,31 @@ class Peer {
     return value;
   }
 
-  // ring SLOTS COUNT: reads a ring of 64-byte slots at offset 0 as a lapped reader would -> "ok
-  // intact lapped torn". A slot is seven words equal to the sequence, the sequence last.
+  // ring SLOTS COUNT BYTES: reads a ring of such slots at offset 0 as a lapped reader would -> "ok
+  // intact lapped torn". Each word of a slot is the sequence, the last one placed last.
   std::string ring(std::istringstream& words) {
-    std::uint64_t slots = 0, count = 0;
-    words >> slots >> count;
+    std::uint64_t slots = 0, count = 0, bytes = 0;
+    words >> slots >> count >> bytes;
+    const std::uint64_t last = bytes / 8 - 1;
     const auto* ring = reinterpret_cast<const std::uint64_t*>(endpoint_.memory().data());
-    const auto slot = [&](std::uint64_t sequence) { return ring + (sequence % slots) * 8; };
+    const auto slot = [&](std::uint64_t sequence) {
+      return ring + (sequence % slots) * (last + 1);
+    };
+    std::vector<std::uint64_t> copy(last);
     std::uint64_t intact = 0, lapped = 0, torn = 0;
     const auto deadline =
         std::chrono::steady_clock::now() + std::chrono::milliseconds(scaled_ms(30'000));
     for (std::uint64_t expected = 1; expected <= count;) {
-      const std::uint64_t sequence = load_placed(slot(expected)[7]);
+      const std::uint64_t sequence = load_placed(slot(expected)[last]);
       if (sequence < expected) {
         if (std::chrono::steady_clock::now() > deadline) return "error stuck";
         continue;
       }
-      std::array<std::uint64_t, 7> copy;
-      std::memcpy(copy.data(), slot(expected), sizeof(copy));
+      std::memcpy(copy.data(), slot(expected), last * 8);
       recheck_fence();
       // The writer of the next lap places this slot's sequence last, but the slot before it earlier
       // still: while that one is of this lap, nothing has touched the copy.
-      const bool whole_lap = load_placed(slot(expected + slots - 1)[7]) < expected;
+      const bool whole_lap = load_placed(slot(expected + slots - 1)[last]) < expected;
       if (sequence == expected && whole_lap) {
         const bool whole = std::all_of(copy.begin(), copy.end(),
                                        [&](std::uint64_t each) { return each == sequence; });

@@ -95,6 +95,8 @@ class Fabric : public testing::TestWithParam<Provider> {
   // Waits until the queue pair is in error; false after five scaled seconds.
   bool becomes_error();
   void fill_pattern(std::size_t offset, std::size_t length, unsigned seed);
+  // write_test.cpp
+  void write_ring(std::uint64_t slots, std::uint64_t count, std::uint32_t bytes);
   std::string peer_sum(const std::string& region, std::size_t offset, std::size_t length);
 
   std::string address_;     // where the peer may listen

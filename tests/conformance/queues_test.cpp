@@ -62,6 +62,19 @@ TEST_P(Fabric, HasExactlyADepthThatIsNoPowerOfTwo) {
   for (; done < 100; ++done) expect_done(done);
 }
 
+// What DeviceInfo names is a depth that a queue pair can have, with the inline bytes of a slot.
+TEST_P(Fabric, HasTheDepthThatTheDeviceNames) {
+  EndpointOptions options;
+  options.queue_pair.send_depth = mine().device().info().queue_depth_max;
+  options.queue_pair.inline_bytes = 64;
+  options.completion_depth = options.queue_pair.send_depth;
+  QueuePair& queue_pair = connect(options);
+  EXPECT_GE(queue_pair.inline_bytes(), 64u);
+  for (std::uint64_t i = 1; i <= 1000; ++i)
+    post(mine().request(Opcode::kWrite, i, 0, 8, kFull, 0, i % 100 == 0 ? kSignaled : 0));
+  for (std::uint64_t i = 100; i <= 1000; i += 100) expect_done(i);
+}
+
 TEST_P(Fabric, FreesUnsignalledRequestsWithALaterSignalledOne) {
   EndpointOptions options;
   options.queue_pair.send_depth = 16;

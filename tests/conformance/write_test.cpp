@@ -1,9 +1,42 @@
 // WRITE, WRITE_WITH_IMM and READ: what lands where, in which order.
+#include <algorithm>
+#include <cstdio>
 #include <cstring>
+#include <vector>
 
 #include "tests/conformance/provider_fixture.hpp"
 
 namespace tickpath::rdma::conformance {
+
+// The peer polls the slots of a ring while they are written, round after round: it must never see a
+// sequence number before the rest of its slot, nor a later slot before an earlier one. Slots of
+// `bytes`, from the start of our memory or inline.
+void Fabric::write_ring(std::uint64_t slots, std::uint64_t count, std::uint32_t bytes) {
+  peer().tell("ring " + std::to_string(slots) + " " + std::to_string(count) + " " +
+              std::to_string(bytes));
+  const bool fits = bytes <= 64;
+  std::vector<std::uint64_t> slot(bytes / 8);
+  for (std::uint64_t sequence = 1; sequence <= count; ++sequence) {
+    // Not inline, it is fetched by the device when it likes: each has a place of its own until the
+    // signalled one behind it is done.
+    const std::size_t from = fits ? 0 : (sequence % 64) * bytes;
+    std::ranges::fill(slot, sequence);
+    if (!fits) std::memcpy(mine().memory().data() + from, slot.data(), bytes);
+    WorkRequest request = mine().request(Opcode::kWrite, sequence, from, bytes, kFull,
+                                         (sequence % slots) * bytes, fits ? kInline : 0);
+    if (fits) request.local_address = slot.data();
+    if (sequence % 64 == 0) request.flags |= kSignaled;
+    post(request);
+    if (sequence % 64 == 0) expect_done(sequence);
+  }
+  std::uint64_t intact = 0, lapped = 0, torn = 0;
+  const std::string answer = peer().answer();
+  ASSERT_EQ(std::sscanf(answer.c_str(), "%lu %lu %lu", &intact, &lapped, &torn), 3) << answer;
+  EXPECT_EQ(torn, 0u);
+  EXPECT_EQ(intact + lapped, count);
+  EXPECT_GE(intact, slots - 1);  // at the least the last round is there in full
+}
+
 namespace {
 
 TEST_P(Fabric, WritesEveryLengthAndAlignmentAndNothingBesideIt) {
@@ -70,30 +103,19 @@ TEST_P(Fabric, RefusesAnInlineRequestThatIsTooLong) {
   expect_done(2);
 }
 
-// The peer polls the slots of a ring while they are written, round after round: it must never see a
-// sequence number before the rest of its slot, nor a later slot before an earlier one.
 TEST_P(Fabric, PlacesTheLastWordOfASlotLast) {
   if (!has(Capability::kLastWordLast)) GTEST_SKIP() << "no " << name_of(Capability::kLastWordLast);
   connect();
   constexpr std::uint64_t kSlots = 64;
-  const std::uint64_t kCount = work(300'000) / kSlots * kSlots;
-  peer().tell("ring " + std::to_string(kSlots) + " " + std::to_string(kCount));
-  std::uint64_t slot[8];
-  for (std::uint64_t sequence = 1; sequence <= kCount; ++sequence) {
-    for (std::uint64_t& each : slot) each = sequence;
-    WorkRequest request =
-        mine().request(Opcode::kWrite, sequence, 0, 64, kFull, (sequence % kSlots) * 64, kInline);
-    request.local_address = slot;
-    if (sequence % 64 == 0) request.flags |= kSignaled;
-    post(request);
-    if (sequence % 64 == 0) expect_done(sequence);
-  }
-  std::uint64_t intact = 0, lapped = 0, torn = 0;
-  const std::string answer = peer().answer();
-  ASSERT_EQ(std::sscanf(answer.c_str(), "%lu %lu %lu", &intact, &lapped, &torn), 3) << answer;
-  EXPECT_EQ(torn, 0u);
-  EXPECT_EQ(intact + lapped, kCount);
-  EXPECT_GE(intact, kSlots - 1);  // at the least the last round is there in full
+  write_ring(kSlots, work(300'000) / kSlots * kSlots, 64);
+}
+
+// Over several lines, and with the smallest packets over several of these.
+TEST_P(Fabric, PlacesTheLastWordOfSeveralLinesLast) {
+  if (!has(Capability::kLastWordLast)) GTEST_SKIP() << "no " << name_of(Capability::kLastWordLast);
+  connect();
+  constexpr std::uint64_t kSlots = 64;
+  write_ring(kSlots, work(50'000) / kSlots * kSlots, 1536);
 }
 
 TEST_P(Fabric, MakesAWriteVisibleBeforeTheSendThatFollowsIt) {
@@ -170,6 +192,21 @@ TEST_P(Fabric, AFencedWriteCarriesWhatTheReadBeforeItBrought) {
     std::uint64_t seen = 0;
     std::memcpy(&seen, mine().memory().data() + 128, 8);
     ASSERT_EQ(seen, i);
+  }
+}
+
+TEST_P(Fabric, AFencedSendCarriesWhatTheReadBeforeItBrought) {
+  constexpr std::uint64_t kCount = 8;
+  connect({}, "initial_receives=" + std::to_string(kCount));
+  for (std::uint64_t i = 1; i <= kCount; ++i) {
+    std::memcpy(mine().memory().data(), &i, 8);
+    post(mine().request(Opcode::kWrite, i, 0, 8, kFull, 512, 0));
+    post(mine().request(Opcode::kRead, i, 64, 8, kFull, 512, 0));
+    post(mine().request(Opcode::kSend, i, 64, 8, kFull, 0, kSignaled | kFence));
+    expect_done(i);
+    peer().ask("poll 1 5000");
+    const std::size_t received = kReceiveOffset + (i - 1) * kReceiveBytes;
+    EXPECT_EQ(peer().ask("word " + std::to_string(received)), std::to_string(i));
   }
 }
 
