@@ -124,7 +124,8 @@ class Sources {
         return path;
     return {};
   }
-  // It runs, or ran, on another host, which has its files. One of its name here is of a former run.
+  // The program runs, or ran, on another host, which has its files. One of its name here is of a
+  // former run.
   bool is_elsewhere(const std::string& name) const {
     return std::ranges::any_of(remains_.run_dirs, [&](const std::string& run_dir) {
       return is_remote(run_dir, name) || std::filesystem::exists(run_dir + "/" + name + kRanOn);

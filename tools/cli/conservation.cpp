@@ -287,7 +287,7 @@ class Checker {
         const std::string which = "strategy " + std::to_string(id);
         equal("channel: requests sent by " + which + " = received by oeg", {own.requests},
               {gate.requests});
-        equal("channel: reports sent to " + which + " = received by " + strategy->name,
+        equal("channel: reports sent by oeg to " + which + " = received by " + strategy->name,
               {gate.reports}, {own.reports});
       }
   }

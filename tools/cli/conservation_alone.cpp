@@ -97,7 +97,7 @@ void check_profits(const Summary& summary, std::vector<Line>& lines) {
                      std::to_string(rows) + " rows, " + std::to_string(wrong) + " differ" + which});
 }
 
-// Of one life: what an oeg took up again is in its journal's sums, and in no strategy's.
+// The orders of one life: what an oeg took up again is in its journal's sums, and in no strategy's.
 void check_orders_of_strategies(const Summary& oeg, std::vector<Line>& lines) {
   if (!oeg.orders || oeg.resumed || oeg.details.contains("pair_epoch")) return;
   Terms orders;
@@ -150,7 +150,8 @@ void check_shards_of_oegs(const std::vector<const Summary*>& mdhs,
   }
 }
 
-// Of each shard one that has heard the whole feed; empty: one shard has none, or hears other feeds.
+// One mdh of each shard that has heard the whole feed; empty: one shard has none, or hears other
+// feeds.
 std::vector<const Summary*> one_of_each_shard(const std::vector<const Summary*>& mdhs,
                                               std::uint64_t count, Conservation& result) {
   std::vector<const Summary*> each;

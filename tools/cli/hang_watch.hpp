@@ -33,7 +33,7 @@ class HangWatch {
   const std::vector<std::string>& problems() const noexcept { return problems_; }
 
  private:
-  // Of a program, from its start to its end.
+  // A program from its start to its end.
   struct Life {
     int process = 0;
     bool again = false;  // not its first, and nothing was said of it yet

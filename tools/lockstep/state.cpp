@@ -43,7 +43,7 @@ net::FileDescriptor lock_marker(const std::string& run_dir) {
   return marker;
 }
 
-// Those that an image has no room for.
+// The levels that an image has no room for.
 void add_deeper_levels(const book::LevelBookSet& books, Digest& digest) {
   for (std::uint32_t locate = 0; locate < book::kLocatesMax; ++locate)
     for (const Side side : {Side::kBuy, Side::kSell}) {

@@ -42,7 +42,7 @@ TEST(OfiDevice, OfACoreProviderThatIsNotThereNamesTheListOfThem) {
   EXPECT_THAT(error.what(), HasSubstr("fi_info -l"));
 }
 
-// Of libfabric's own filter nothing is seen but that the provider is not there. It reads the
+// Nothing is seen of libfabric's own filter but that the provider is not there. It reads the
 // variable once in a process, so that this one only has to have it.
 TEST(OfiDevice, ARefusalNamesTheVariableThatMayBeTheCause) {
   ::setenv("FI_PROVIDER", "^nosuch", 1);

@@ -53,7 +53,7 @@ TEST(VerbsProbe, TheDepthThatADeviceNamesIsOneThatItGives) {
   ::ibv_destroy_cq(queue);
 }
 
-// It has a key of its own then, as on a device without windows.
+// Such a region has a key of its own, as on a device without windows.
 TEST(VerbsProbe, ARegionOfMoreThanTwoGibGoesWithoutAWindow) {
   EXPECT_TRUE(fits_window(std::size_t{1} << 31));
   EXPECT_FALSE(fits_window((std::size_t{1} << 31) + 1));

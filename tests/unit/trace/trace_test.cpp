@@ -183,7 +183,7 @@ TEST_F(TraceTest, TicksOfTwoVenuesAreToldApartThoughTheirSequenceNumbersAreTheSa
   EXPECT_TRUE(named("tick-to-order, venue 1") && named("tick-to-order, venue 2"));
 }
 
-// Of a file, by hand.
+// The stamps of a file, made by hand.
 class Stamped {
  public:
   explicit Stamped(const TraceOptions& options) : writer_(options) {}
