@@ -61,13 +61,14 @@ ReadStatus SeveralFiles::next(RecordedMessage& message) {
   }
 }
 
-bool SeveralFiles::place(const RecordedMessage& first) {
+bool SeveralFiles::place(RecordedMessage& first) {
   const std::uint64_t midnight = files_[at_].reader->midnight_ns();
   if (midnight != 0 && midnight_ns() != 0) {
     offset_ns_ = midnight - midnight_ns();
     return midnight >= midnight_ns() && first.timestamp_ns + offset_ns_ >= last_ns_;
   }
   if (first.timestamp_ns + offset_ns_ >= last_ns_) return true;  // the same day goes on
+  first.begins_day = true;
   offset_ns_ = (last_ns_ / kWholeDayNs + 1) * kWholeDayNs;
   return starts_messages(first.bytes);
 }

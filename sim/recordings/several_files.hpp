@@ -36,7 +36,7 @@ class SeveralFiles final : public RecordingReader {
   };
   ReadStatus damaged(std::string why);
   // The first message of a file behind the first. False: it is in the wrong order.
-  bool place(const RecordedMessage& first);
+  bool place(RecordedMessage& first);
 
   std::vector<File> files_;
   std::size_t at_ = 0;

@@ -47,6 +47,10 @@ TEST_F(SeveralRecordings, OfDaysGoOnADayLater) {
   write("tue", {{4, 'O'}, {10, 'Q'}});
   EXPECT_THAT(hours(read("mon", "tue")), ElementsAre(4, 16, 28, 34));
   const auto recording = open_recording(both("mon", "tue"));
+  std::vector<bool> begins_day;
+  for (RecordedMessage m; recording->next(m) == ReadStatus::kMessage;)
+    begins_day.push_back(m.begins_day);
+  EXPECT_THAT(begins_day, ElementsAre(false, false, true, false)) << "a replay waits for no night";
   EXPECT_EQ(recording->file_bytes_total(), std::filesystem::file_size(folder_ / "mon") +
                                                std::filesystem::file_size(folder_ / "tue"));
 }
