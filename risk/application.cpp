@@ -375,10 +375,10 @@ control::Summary RiskApplication::summary_of(std::size_t index) const {
         {ledger.strategies()[row.strategy].id,
          std::string(row.symbol != 0 ? wire::symbol_text(row.symbol) : listed), row.position,
          row.cash, static_cast<std::int64_t>(row.fills), row.fees});
-    summary.profits.push_back({summary.positions.back().strategy_id,
-                               summary.positions.back().symbol, saturate(row.realised()),
-                               saturate(row.unrealised()), saturate(row.fee_cash()),
-                               static_cast<std::int64_t>(ledger.doubled_mark(row))});
+    summary.profits.push_back(
+        {summary.positions.back().strategy_id, summary.positions.back().symbol,
+         saturate(row.realised()), saturate(row.unrealised()), saturate(row.fee_cash()),
+         row.position == 0 ? 0 : static_cast<std::int64_t>(ledger.doubled_mark(row))});
   }
   summary.has_positions = true;
   summary.open_orders = monitor_->open_orders(static_cast<std::uint32_t>(index));

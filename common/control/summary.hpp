@@ -83,7 +83,7 @@ struct ProfitSummary {
   std::int64_t unrealised = 0;
   // What it was computed from, beside the position: of a venue's own summary alone.
   std::int64_t fees = 0;  // 1/10,000, part of `realised`
-  // Twice the mark, the middle of two prices. 0: valued at cost; -1: it does not say.
+  // Twice the mark, the middle of two prices. 0: flat, or valued at cost; -1: it does not say.
   std::int64_t mark_doubled = -1;
 };
 

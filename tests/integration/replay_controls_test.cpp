@@ -133,8 +133,9 @@ TEST_F(ReplayOfTwoDays, ASeekGoesToTheOtherDayAndStaysPausedWhereItWas) {
   EXPECT_EQ(there.at("state"), "running");
   EXPECT_LT(there.at("position_ns"), kThereNs + 2 * kMinuteNs);
   EXPECT_LT(there.at("messages_sent"), 6'000);
-  EXPECT_GT(there.at("remaining_ns"), 10 * kMinuteNs);
-  EXPECT_LT(there.at("remaining_ns"), 20 * kMinuteNs);
+  // The plan knows times by parts of the recording: of the second day's hour some 45 minutes.
+  EXPECT_GT(there.at("remaining_ns"), 30 * kMinuteNs);
+  EXPECT_LT(there.at("remaining_ns"), 60 * kMinuteNs);
   expect_refused({"seek", "33:40"}, "start sim again with replay.from");
   sim_->signal(SIGTERM);
   EXPECT_EQ(sim_->wait(test_support::kPatience).exit_code, 0) << sim_->output();

@@ -227,11 +227,15 @@ TEST_F(Venues, TheRouterIsNeverWorseThanTheBestVenueAloneOnTheRecordedBooks) {
                             "alone, for as many shares: 60 of 60",
                             "ok      split by price, then size, then fee: 60 of 60",
                             ::testing::ContainsRegex("met the books that it saw; of these [1-9]")));
-  // The text says how many orders met the books that they were sent by: as many as planned.
+  // The text says how many orders met the books that they were sent by, and how many of these were
+  // filled as planned. What rests of an earlier order of ours is in no recorded book, and one may
+  // meet it.
   const std::string& text = checked.output;
   const std::size_t line = text.rfind('\n', text.find(" met the books"));
   const auto number = [&](std::size_t at) { return std::strtoull(text.c_str() + at, nullptr, 10); };
-  EXPECT_EQ(number(line + 1), number(text.find("of these ") + 9)) << text;
+  const std::uint64_t as_planned = number(text.find("of these ") + 9);
+  EXPECT_LE(as_planned, number(line + 1)) << text;
+  EXPECT_LE(number(line + 1) - as_planned, 2u) << text;
 
   std::vector<std::string> others = routes;
   others.insert(others.end(), {"--recording", "2=" + recording(1)});

@@ -61,8 +61,9 @@ void check_foreign_figures(const Summary& summary, std::vector<Line>& lines) {
                          " are told all the same"});
 }
 
-// As risk/ledger.hpp has it. At cost nothing is unrealised.
+// As risk/ledger.hpp has it. At cost nothing is unrealised, and what is flat has no mark.
 bool follows(const ProfitSummary& profit, const PositionSummary& position) {
+  if (position.shares == 0 && profit.mark_doubled != 0) return false;
   if (profit.mark_doubled == 0) return profit.unrealised == 0;
   const auto value = static_cast<Wide>(position.shares) * profit.mark_doubled / 2;
   return static_cast<Wide>(profit.realised) + profit.unrealised ==
