@@ -249,7 +249,7 @@ TEST_F(Venues, TheRouterIsNeverWorseThanTheBestVenueAloneOnTheRecordedBooks) {
 // The second's oeg has lost its risk, and refuses.
 TEST_F(Venues, TheRouterSendsNothingToAVenueThatAcceptsNothing) {
   const std::string often = "pause = \"5ms\"\norders_max = 1000000\nonce_a_symbol = false\n";
-  Process pipeline(up_routing(25, often), folder.path());
+  Process pipeline(up_routing(60, often), folder.path());
   const auto received = [&](const char* oeg) { return folder.counter(oeg, "orders", "received"); };
   const auto more_at_the_first = [&] {
     return folder.wait_counter_above("oeg-1", "orders", "received", received("oeg-1") + 50);
