@@ -62,10 +62,11 @@ TEST_P(Fabric, HasExactlyADepthThatIsNoPowerOfTwo) {
   for (; done < 100; ++done) expect_done(done);
 }
 
-// What DeviceInfo names is a depth that a queue pair can have, with the inline bytes of a slot.
-TEST_P(Fabric, HasTheDepthThatTheDeviceNames) {
+// A queue pair can be as deep as DeviceInfo says, with the inline bytes of a slot. Half of it here:
+// one completion queue has to hold what both directions may flush, and rxe's holds no more.
+TEST_P(Fabric, HasHalfTheDepthThatTheDeviceNamesBesideReceives) {
   EndpointOptions options;
-  options.queue_pair.send_depth = mine().device().info().queue_depth_max;
+  options.queue_pair.send_depth = mine().device().info().queue_depth_max / 2;
   options.queue_pair.inline_bytes = 64;
   options.completion_depth = options.queue_pair.send_depth;
   QueuePair& queue_pair = connect(options);
