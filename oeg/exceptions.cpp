@@ -206,6 +206,11 @@ ClearedException cleared(const Exception& exception, const std::string& by) noex
 std::string_view name(ExceptionKind kind) noexcept { return text_of(kind).name; }
 std::string_view explain(ExceptionKind kind) noexcept { return text_of(kind).text; }
 
+ExceptionList::ExceptionList(std::string path, ForReading)
+    : path_(std::move(path)), open_max_(kOpenMax) {
+  read_all();
+}
+
 ExceptionList::ExceptionList(std::string path, std::size_t open_max)
     : path_(std::move(path)), open_max_(open_max) {
   read_all();

@@ -124,6 +124,8 @@ class ExceptionList {
 
   // Reads the file if it is there. Throws SystemError, or Error with the line that is damaged.
   explicit ExceptionList(std::string path, std::size_t open_max = kOpenMax);
+  // As an auditor reads it: nothing is created, and nothing can be added. Throws likewise.
+  static ExceptionList as_written(std::string path) { return {std::move(path), ForReading{}}; }
 
   // The oldest of those that are open.
   const std::vector<Exception>& open() const noexcept { return open_; }
@@ -149,6 +151,8 @@ class ExceptionList {
   bool clear(const ClearedException& there);
 
  private:
+  struct ForReading {};
+  ExceptionList(std::string path, ForReading);
   // Which record of which journal: its numbers begin anew where the journal was moved away.
   using Key = std::pair<std::uint64_t, std::int64_t>;
   static Key key_of(const ExceptionNote& note) { return {note.journal_sequence, note.realtime_ns}; }

@@ -269,6 +269,7 @@ void OegApplication::summarize(control::Summary& summary) {
   summary.details["journal_lost"] = counters.journal_lost.get();
   summary.details["journal_records"] = datapath_->journal().size().get();
   summary.journal = config_.journal.path;
+  summary.exceptions = config_.exceptions_file;
 }
 
 // -------------------------------------------------------------------------------------- the pair

@@ -77,6 +77,7 @@ void for_each_key(AnySummary& summary, Visit&& visit) {
   visit("feed_messages", summary.feed_messages, false);
   visit("feed_messages_missed", summary.feed_messages_missed, false);
   visit("journal", summary.journal, true);
+  visit("exceptions", summary.exceptions, true);
   visit("problems", summary.problems, true);
   visit("details", summary.details, true);
 }

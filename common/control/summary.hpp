@@ -127,8 +127,10 @@ struct Summary {
   std::uint64_t open_orders = 0;            // at the end
   std::uint64_t feed_messages = 0;          // sim: replayed; mdh: taken in sequence
   std::uint64_t feed_messages_missed = 0;   // mdh: gaps
-  // oeg: where its order journal is, so that what it adds up to can be held against all of this.
+  // oeg: where its order journal and its list of exceptions are, so that what they add up to can be
+  // held against all of this.
   std::string journal;
+  std::string exceptions;
   std::vector<std::string> problems;  // why the run failed although this program ended in order
   std::map<std::string, std::uint64_t> details;  // what else a person may want to know
   // strategy, risk with several venues: its side of the books of each, with `venue` and

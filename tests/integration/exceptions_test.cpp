@@ -164,6 +164,28 @@ TEST(Exceptions, AreListedWhateverDiesAndClearedOnceByAPersonWithAName) {
   oeg.wait();
 }
 
+// The list is where the configuration says, whatever folder the journal is in.
+TEST(Exceptions, AreHeldAgainstAJournalOnAnotherDisk) {
+  const PipelineFolder folder;
+  std::filesystem::create_directories(folder.run_dir());
+  const std::string disk = folder / "disk";
+  std::filesystem::create_directories(disk);
+  ScriptedExchange exchange(folder.order_port());
+  std::vector<std::string> arguments = oeg_alone(folder);
+  arguments.insert(arguments.end(), {"--set", "journal.file=" + disk + "/oeg.journal"});
+  Process oeg(arguments, folder.path());
+  ASSERT_TRUE(exchange.log_on()) << oeg.output();
+  exchange.say("8",
+               "37=V1|17=X1|20=0|150=2|39=2|55=ZAAA|54=1|151=0|14=100|6=10|11=4242|32=100|31=10|");
+  EXPECT_THAT(list_until(folder, "unknown_order"), Ends(0, "1  unknown_order"));
+  oeg.signal(SIGTERM);
+  oeg.wait();
+  const Finished books = run({program("tickpath"), "books", folder.run_dir()});
+  EXPECT_TRUE(says(books.output, "open 1, in the journal alone 0")) << books.output;
+  EXPECT_FALSE(says(books.output, "in the journal alone 0 is not")) << books.output;
+  EXPECT_FALSE(std::filesystem::exists(disk + "/oeg.exceptions")) << "an auditor creates nothing";
+}
+
 TEST(Exceptions, HoldTheirSymbolUntilTheyAreCleared) {
   const PipelineFolder folder;
   std::filesystem::create_directories(folder.run_dir());

@@ -107,7 +107,8 @@ class Sources {
     std::string path = file_of(oeg.name, ".journal");
     if (path.empty() && std::filesystem::exists(oeg.journal)) path = oeg.journal;
     if (path.empty()) return missing(oeg.name, "order journal");
-    const std::string exceptions = path.substr(0, path.rfind('.')) + ".exceptions";
+    std::string exceptions = file_of(oeg.name, ".exceptions");
+    if (exceptions.empty()) exceptions = oeg.exceptions;
     add(journal_lines(path, exceptions, oeg));
   }
   void ledger(const Summary& sim) {

@@ -151,7 +151,7 @@ Lines compare(const Summary& oeg, const oeg::JournalState& state) {
 // What a person has to look at: open ones as the list has them, and whether each is in it.
 Line exceptions_line(const Summary& oeg, const std::string& path,
                      const std::vector<oeg::JournalRecord>& journaled) {
-  const oeg::ExceptionList list(path);
+  const auto list = oeg::ExceptionList::as_written(path);
   const auto unlisted = std::ranges::count_if(journaled, [&](const oeg::JournalRecord& record) {
     return !list.knows(oeg::note_of(record));
   });

@@ -218,7 +218,8 @@ Result Pipeline::finish() {
     if (member.program == "sim") result.messages = summary.feed_messages;
     Digest state;
     state.add(counters[i]);
-    summary.journal.clear();  // where it is
+    summary.journal.clear();  // where they are
+    summary.exceptions.clear();
     state.add(control::text_of(control::to_json(summary)));
     add_books(member, state);
     add_files(options_.run_dir, member.name, state);
