@@ -181,7 +181,9 @@ class Succession {
   // Epoch of the pair that a joiner was told of, but the witness not, as far as we know; 0: none.
   std::uint32_t offered_ = 0;
   bool offer_posted_ = false;     // the witness may hold it
-  std::uint32_t last_offer_ = 0;  // no two offers have the same epoch: one may be on its way still
+  // Latest epoch that was offered, or asked for and given up: it may be on its way still, so no two
+  // have the same one.
+  std::uint32_t last_asked_ = 0;
   Asks asks_ = Asks::kNothing;
   wire::Leadership expected_;
   wire::Leadership desired_;

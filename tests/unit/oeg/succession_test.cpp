@@ -364,6 +364,8 @@ TEST(Succession, AMemoryThatLacksALeadershipOfItsOwnIsFromBefore) {
   EXPECT_TRUE(standby.is_from_before({5, 2, false})) << "it led alone in 4";
   standby.on_leader_lost();
   EXPECT_FALSE(standby.is_from_before({4, 2, true})) << "it has asked for it";
+  standby.renounce();
+  EXPECT_FALSE(standby.is_from_before({4, 2, true})) << "the answer may have been lost";
 }
 
 // Its last offer was of a higher epoch than the word by which the other one leads.
