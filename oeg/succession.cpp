@@ -115,7 +115,8 @@ std::uint32_t Succession::newest() const noexcept {
 }
 
 void Succession::begin_again(std::optional<Leadership> found) noexcept {
-  if (role_ == Role::kLeader && found && found->epoch > newest()) return lose(*found);
+  if (role_ == Role::kLeader && found && (found->epoch > newest() || is_from_before(*found)))
+    return lose(*found);
   if (blocked()) return;  // it goes on asking
   if (role_ == Role::kLeader && !needs_confirmation()) {
     // Another epoch: it is another life that leads.

@@ -96,6 +96,8 @@ class Succession {
   // The witness knows of a leadership of this one that this one does not remember: its memory is an
   // old copy, or was lost in part. What it would renounce it does not know.
   bool is_from_before(wire::Leadership found) const noexcept {
+    // It told the witness of its offer, and does not know that it did.
+    if (offered_ != 0 && !offer_posted_ && found == paired()) return true;
     // The next word of a pair may be the other one's, who hands over. To lead begins alone.
     return found.leader == self_ && found.epoch > newest() + (found.alone ? 0 : 1);
   }
@@ -180,7 +182,7 @@ class Succession {
   std::uint64_t witness_ = 0;  // the life of it that decides; 0: none
   // Epoch of the pair that a joiner was told of, but the witness not, as far as we know; 0: none.
   std::uint32_t offered_ = 0;
-  bool offer_posted_ = false;     // the witness may hold it
+  bool offer_posted_ = false;  // the witness may hold it
   // Latest epoch that was offered, or asked for and given up: it may be on its way still, so no two
   // have the same one.
   std::uint32_t last_asked_ = 0;

@@ -368,6 +368,20 @@ TEST(Succession, AMemoryThatLacksALeadershipOfItsOwnIsFromBefore) {
   EXPECT_FALSE(standby.is_from_before({4, 2, true})) << "the answer may have been lost";
 }
 
+// The copy was made before the joiner had confirmed the offer.
+TEST(Succession, ACopyOfWhoOfferedDoesNotLeadOnceThePairIsThere) {
+  Succession leader = lone_leader(2, 7);
+  (void)leader.enrol(9, {7, 2, true});
+  ASSERT_TRUE(leader.offer());
+  EXPECT_FALSE(leader.is_from_before({7, 2, true}));
+  EXPECT_TRUE(leader.is_from_before({8, 2, false}));
+  Succession again = leader;
+  again.begin_again(wire::Leadership{7, 2, true});
+  EXPECT_TRUE(again.may_act(false)) << "the offer was never made";
+  leader.begin_again(wire::Leadership{8, 2, false});
+  EXPECT_EQ(leader.role(), Succession::Role::kOutsider);
+}
+
 // Its last offer was of a higher epoch than the word by which the other one leads.
 TEST(Succession, AfterAStartOfTheHostTheOtherOneMayLeadBeforeTheAnswer) {
   Succession leader = lone_leader(1, 4);
