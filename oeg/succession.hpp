@@ -96,7 +96,7 @@ class Succession {
   // The witness knows of a leadership of this one that this one does not remember: its memory is an
   // old copy, or was lost in part. What it would renounce it does not know.
   bool is_from_before(wire::Leadership found) const noexcept {
-    // It told the witness of its offer, and does not know that it did.
+    // The witness was told of its offer, and it does not know that.
     if (offered_ != 0 && !offer_posted_ && found == paired()) return true;
     // The next word of a pair may be the other one's, who hands over. To lead begins alone.
     return found.leader == self_ && found.epoch > newest() + (found.alone ? 0 : 1);

@@ -3,7 +3,7 @@
 #   tests/run.sh              what a user runs: units, conformance on shm, a pipeline of each kind, and a smoke of
 #                             every other stage (a sanitizer, fuzzers, a guest with verbs)
 #   tests/run.sh all          everything, as continuous integration does
-#   tests/run.sh STAGE ...    release | soft_roce | asan | fuzz | tsan | container, whole: see
+#   tests/run.sh STAGE ...    release | soft_roce | asan | fuzz | tsan | headers | container, whole: see
 #                             docs/CONTRIBUTING.md
 # TICKPATH_FUZZ_SECONDS (default 8, smoke 2) is the time each fuzzer gets, TICKPATH_FUZZ_SEED (default
 # 1, so that a run can be repeated; 0: another one each time) what it begins with.
@@ -15,13 +15,13 @@ case ${1:-} in
   "") stages=(quick_release quick_sanitizers quick_guest) bound_minutes=15 ;; # 12 after the demo
   all) [ $# -eq 1 ] || { echo "run.sh: 'all' stands alone" >&2; exit 2; }
     limit_minutes=${TICKPATH_LIMIT_MINUTES:-60}
-    stages=(all_release asan fuzz tsan) bound_minutes=45 ;;
+    stages=(all_release asan fuzz tsan headers) bound_minutes=45 ;;
   *) stages=("$@") bound_minutes=0 ;;
 esac
 for stage in "${stages[@]}"; do
   case $stage in
     quick_release | quick_sanitizers | quick_guest | all_release) ;;
-    release | soft_roce | asan | fuzz | tsan | container) ;;
+    release | soft_roce | asan | fuzz | tsan | headers | container) ;;
     *) echo "run.sh: unknown stage '$stage'; see tests/run.sh --help" >&2; exit 2 ;;
   esac
 done
@@ -63,7 +63,8 @@ compile() {
 }
 
 # build_ahead PRESET:TARGET,TARGET ... : one after the other, beside tests, on what these leave of the processors: a guest
-# sleeps two fifths of its time. Idle scheduling, so that a program which wakes up does not wait.
+# sleeps two fifths of its time, a fault that is waited for even more. Idle scheduling, so that a program which wakes up does not
+# wait.
 ahead= ahead_presets=
 build_ahead() {
   ahead_presets=" $* "
@@ -268,14 +269,14 @@ for stage in "${stages[@]}"; do
       [ -z "$fetching" ] || wait "$fetching" || true
       guests check interop
       ;;
-    all_release) # builds of the next stages on what guests leave; headers alone, of the same folder, before its tests
+    all_release) # what the stages behind it compile: on what these tests leave
       build ci all
-      build_ahead asan:tickpath_tests,fuzzers ci:all_verify_interface_header_sets tsan:tickpath_tests
+      build_ahead asan:tickpath_tests,fuzzers tsan:tickpath_tests ci:all_verify_interface_header_sets
       [ -z "$fetching" ] || wait "$fetching" || true
       guests all
-      build ci all_verify_interface_header_sets
       suite ci -LE quick_only
       ;;
+    headers) build ci all_verify_interface_header_sets ;;
     release)
       build ci all all_verify_interface_header_sets
       suite ci -LE quick_only

@@ -87,7 +87,7 @@ class Hosts:
 
     def configure(self, name, text=""):
         (self.folder / f"config/{name}.toml").write_text(
-            text + '\n[datapath]\nwait = "yield"\n[trace]\ncapacity = 1024\n')
+            text + '\n[datapath]\nwait = "park"\n[trace]\ncapacity = 1024\n')
 
     def write(self, *hosts, options=None, folder=None, patience="2s"):
         text = ""

@@ -85,8 +85,11 @@ class Venues : public StacksRun {
     return run(words, {}, std::chrono::seconds(60));
   }
   json status(const std::string& name) const {
-    for (const json& each : json::parse(command({"status", "--json"}).output))
-      if (each.at("name") == name) return each;
+    // What a program that does not answer is said about comes in between: there is no status then.
+    const json all = json::parse(command({"status", "--json"}).output, nullptr, false);
+    if (all.is_array())
+      for (const json& each : all)
+        if (each.at("name") == name) return each;
     throw Error(name + " does not run");
   }
   // Strategy 2, as an oeg acts on it.

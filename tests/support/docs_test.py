@@ -84,6 +84,9 @@ def scratch_copy(folder, binaries):
             if name.startswith(CODE) and is_linked(ROOT / name, folder / name):
                 continue
             shutil.copy2(ROOT / name, folder / name)
+    # Polling, the programs of one section would take both processors of a small machine from those of the others.
+    for config in folder.glob("config/*/*.toml"):
+        config.write_text(config.read_text().replace('wait = "auto"', 'wait = "park"'))
     (folder / "build/release").mkdir(parents=True)
     (folder / "build/release/bin").symlink_to(binaries)
 

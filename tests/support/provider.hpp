@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <random>
 #include <string>
 
 #include <arpa/inet.h>
@@ -55,19 +56,26 @@ inline std::unique_ptr<rdma::Device> open_test_device(const std::string& role = 
   return rdma::open_device(options);
 }
 
-// A TCP port that is free now at `address`.
+// A TCP port that is free now at `address`: any below those that the kernel gives to whoever
+// connects (ip_local_port_range), so that it goes to no client of another test meanwhile.
 inline std::uint16_t free_port(const std::string& address = "127.0.0.1") {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in bound{};
-  bound.sin_family = AF_INET;
-  bound.sin_addr.s_addr = ::inet_addr(address.c_str());
-  socklen_t size = sizeof(bound);
-  const bool found = ::bind(socket, reinterpret_cast<sockaddr*>(&bound), size) == 0 &&
-                     ::getsockname(socket, reinterpret_cast<sockaddr*>(&bound), &size) == 0;
-  const int error = errno;
-  ::close(socket);
-  if (!found) throw SystemError("no free port at " + address, error);
-  return ntohs(bound.sin_port);
+  constexpr int kTries = 1000;
+  static std::mt19937 dice{std::random_device{}()};
+  std::uniform_int_distribution<std::uint16_t> ports(16'384, 32'767);
+  int error = 0;
+  for (int tries = 0; tries < kTries; ++tries) {
+    const std::uint16_t port = ports(dice);
+    sockaddr_in wanted{};
+    wanted.sin_family = AF_INET;
+    wanted.sin_port = htons(port);
+    wanted.sin_addr.s_addr = ::inet_addr(address.c_str());
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const bool bound = ::bind(socket, reinterpret_cast<sockaddr*>(&wanted), sizeof(wanted)) == 0;
+    error = errno;
+    ::close(socket);
+    if (bound) return port;
+  }
+  throw SystemError("no free port at " + address, error);
 }
 
 // Where a listener of this provider can bind; never given twice by one process.

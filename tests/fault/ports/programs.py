@@ -1,7 +1,9 @@
 """sim, mdh and oeg under attack: started, watched, ended."""
+import contextlib
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -13,9 +15,12 @@ HOST = "127.0.0.1"
 
 
 def free_port(kind=socket.SOCK_STREAM):
-    with socket.socket(socket.AF_INET, kind) as probe:
-        probe.bind((HOST, 0))
-        return probe.getsockname()[1]
+    """Free now, and below those that the kernel gives to whoever connects: it goes to no client of another test meanwhile."""
+    while True:
+        port = random.randrange(16384, 32768)
+        with socket.socket(socket.AF_INET, kind) as probe, contextlib.suppress(OSError):
+            probe.bind((HOST, port))
+            return port
 
 
 class Programs:

@@ -34,7 +34,7 @@ class Up : public ::testing::Test {
   }
   void configure(const std::string& name, const std::string& text = "") {
     write_file(folder_ / "config/" + name + ".toml",
-               text + "\n[datapath]\nwait = \"yield\"\n[trace]\ncapacity = 1024\n");
+               text + "\n[datapath]\nwait = \"park\"\n[trace]\ncapacity = 1024\n");
   }
 
   std::vector<std::string> command(std::vector<std::string> further = {}) const {

@@ -184,7 +184,7 @@ TEST_F(Up, StopsAStrategyStartedBesideItBeforeWhatThatNeeds) {
   ASSERT_TRUE(all_ready(process));
   std::filesystem::create_directory(folder_ / "elsewhere");
   write_file(folder_ / "elsewhere/mine.toml",
-             "name = \"mine\"\nlost_orders = 4\n[datapath]\nwait = \"yield\"\n[trace]\ncapacity = "
+             "name = \"mine\"\nlost_orders = 4\n[datapath]\nwait = \"park\"\n[trace]\ncapacity = "
              "1024\n");
   Process mine({folder_ / "bin/strategy", "elsewhere/mine.toml", "--run-dir", "run"},
                folder_.path());
