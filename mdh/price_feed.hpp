@@ -76,7 +76,7 @@ class PriceFeed {
         return update.exchange_time_ns != 0;
     }
   }
-  // A time may show that a midnight has passed, though no message tells of it.
+  // A time may show that a midnight has passed, though no message says so.
   void note_time(std::uint64_t time_ns) noexcept {
     if (times_.on_time(time_ns) != itch::DayBreak::kNone) [[unlikely]] {
       begin_day();

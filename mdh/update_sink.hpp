@@ -15,7 +15,7 @@ class UpdateSink {
   // The instrument's image no longer shows its latest state. After publish().
   virtual void mark_dirty(std::uint32_t instrument_id) noexcept = 0;
   // Row `index` of the directory is new, the one behind the last, or has changed. Before the update
-  // that tells of it.
+  // that says so.
   virtual void store_row(std::uint32_t index, const wire::DirectoryEntry& row) noexcept = 0;
   // The feed's messages are numbered anew from `sequence` on: another session, or this one from the
   // start; see wire::BookUpdate::numbering(). Before what it does to the books.

@@ -1,7 +1,7 @@
 // The file that spares a restart the journal's former segments: a JournalState at the end of one.
 //
-// A checkpoint is written beside the journal as a whole and then renamed into place, so that there
-// is always one that is whole, the former or the new one.
+// A checkpoint is written beside the journal as a whole and then renamed into place. So there is
+// always a whole one, the former or the new one.
 //
 // File: CheckpointHeader, then so many sections: CheckpointSection, then its items.
 #pragma once

@@ -436,7 +436,7 @@ wire::OrderEvent Gateway::refuse(StrategySlot& slot, const wire::OrderRequest& r
   event.reason = reason;
   event.strategy_id = slot.id;
   event.state = order != nullptr ? order->state : wire::OrderState::kRejected;
-  // A refusal changes no row, and is counted in none: thousands of refusals a second would
+  // A refusal changes no row, and is counted in none. Thousands of refusals a second would
   // otherwise keep risk from ever finding a row at rest.
   publish(event, IdMap::kNone);
   return event;

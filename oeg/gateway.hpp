@@ -129,8 +129,8 @@ class Gateway final : public fix::Handler {
   // The slot of a strategy id, made at the first call; nullptr: no slot left. Control thread, which
   // alone assigns slots; the datapath meets a slot by the first connection or order that uses it.
   StrategySlot* assign_slot(std::uint8_t strategy) noexcept;
-  // For a connection that has yet to be made: where no slot is left it is that of a strategy which
-  // is not connected and has never sent an order.
+  // For a connection that has yet to be made. Where no slot is left, it takes that of a strategy
+  // which is not connected and has never sent an order.
   StrategySlot* assign_slot_to_peer(std::uint8_t strategy) noexcept;
   std::size_t slot_index(const StrategySlot& slot) const noexcept {
     return static_cast<std::size_t>(&slot - slots_.data());

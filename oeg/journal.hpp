@@ -95,8 +95,8 @@ class Journal final : public JournalPort {
     return capacity_ - used_ + (next_.load(std::memory_order_relaxed) != nullptr ? capacity_ : 0);
   }
   // A standby takes so many more records of its log. Besides them there is room for all that its
-  // log can hold: where the leader dies, a standby reads its log to the end, whatever the disk
-  // does. An eighth of a segment is left then for what becomes of the orders.
+  // log can hold. When the leader dies a standby reads its log to the end, whatever the disk does.
+  // An eighth of a segment is left then for what becomes of the orders.
   std::uint64_t left_to_follow() const noexcept {
     const std::uint64_t kept = options_.log_records + capacity_ / 8;
     return left() > kept ? left() - kept : 0;

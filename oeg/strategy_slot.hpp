@@ -30,8 +30,8 @@ struct StrategyCounters {
 };
 
 struct alignas(64) StrategySlot {
-  // Relaxed: it changes while the slot is nobody's, and then a connection or an order of the new
-  // strategy, which came to the datapath by way of a queue, is the first that the datapath hears.
+  // Relaxed: it changes while the slot is nobody's. What the datapath hears of the new strategy
+  // first, a connection or an order, came to it through a queue, which orders both.
   std::atomic<std::uint8_t> id{0};
   // Control thread: it has orders, ids or a position of its strategy, so it never is another one's.
   bool for_good = false;
@@ -63,9 +63,9 @@ struct alignas(64) StrategySlot {
 
   StrategyCounters counters;
   // Set by the control thread when it accepts a connection, cleared by the datapath when that is
-  // gone: a strategy id is connected once. Cleared with release, looked at with acquire where the
-  // slot may become another strategy's: without it the control thread could miss the first order
-  // of the one that was here.
+  // gone: a strategy id is connected once. Cleared with release, read with acquire where the slot
+  // may become another strategy's. Otherwise the control thread could miss the first order of the
+  // strategy that was here.
   std::atomic<bool> taken{false};
 };
 

@@ -102,8 +102,8 @@ void Succession::lose(Leadership found) noexcept {
 
 namespace {
 
-// Epochs in which this one may have led although its memory does not say so after a start of the
-// host: those of the last moments before a loss of power. Each is a change of leadership, and the
+// How many epochs this one may have led in although, after a start of the host, its memory does not
+// say so: those of the last moments before a loss of power. Each is a change of leadership, and the
 // memory reaches the disk every few milliseconds.
 constexpr std::uint32_t kEpochsUnsaved = 16;
 

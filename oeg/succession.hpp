@@ -93,8 +93,8 @@ class Succession {
   // who leads by the word of the witness asks to go on; all others have to join. False: it led
   // alone by a later word, which the witness has lost. Then neither of the two can be believed.
   bool begin_after_boot(wire::Leadership found, std::uint64_t witness) noexcept;
-  // The witness knows of a leadership of this one that this one does not remember: its memory is an
-  // old copy, or was lost in part. What it would renounce it does not know.
+  // The witness knows of a leadership that this one does not remember: its memory is an old copy,
+  // or was lost in part. What it would renounce it does not know.
   bool is_from_before(wire::Leadership found) const noexcept {
     // The witness was told of its offer, and it does not know that.
     if (offered_ != 0 && !offer_posted_ && found == paired()) return true;

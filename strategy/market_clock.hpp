@@ -6,7 +6,7 @@
 namespace tickpath::strategy {
 
 // The clock moves with messages alone. The time that has passed never goes back, though the time of
-// day does: a new day begins earlier than the last one ended, and the night takes no time.
+// day does. A new day begins earlier than the last one ended, and the night takes no time.
 class MarketClock {
  public:
   // The time in a message; 0: it has none.

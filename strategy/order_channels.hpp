@@ -223,7 +223,7 @@ class OrderChannels final : public OrderPort {
         handler.on_position(entry.strategy, position);
       }
     }
-    // In a pair whoever tells positions leads, unless a newer epoch is known.
+    // In a pair whoever sends positions leads, unless a newer epoch is known.
     bool follow(std::uint64_t epoch) noexcept {
       channel.epoch.set(epoch);
       if (entry.followed != nullptr && entry.followed != &channel && epoch >= entry.epoch.get())

@@ -38,8 +38,9 @@ void reserve_touched(std::vector<T>& vector, std::size_t count) {
   vector.clear();
 }
 
-// Touches pages of the calling thread before it polls: those of its stack that deep calls will
-// need, and those of its heap for the rare work that allocates on a datapath (SessionScope).
+// Touches pages of the calling thread before it polls. These are the pages of its stack that deep
+// calls will need, and those of its heap for the rare work that allocates on a datapath
+// (SessionScope).
 void prefault_stack() noexcept;
 void prefault_heap() noexcept;
 // What free() returns stays mapped in this process, for the next who allocates. Before threads.

@@ -1,5 +1,5 @@
-// Which strategies are killed, as the datapath thread of risk or oeg knows it, for its control
-// thread to show and to keep in a file.
+// Which strategies are killed. The datapath thread of risk or oeg knows it; its control thread
+// shows it and keeps it in a file.
 #pragma once
 
 #include <array>

@@ -36,8 +36,8 @@ struct flock lock_of(std::size_t slot, short type, std::size_t slot_bytes) {
 
 constexpr auto kChooserPatience = std::chrono::seconds(1);
 
-// A user who can write the file can truncate it, and touching what is mapped of it then ends the
-// program (SIGBUS): so it must be ours alone.
+// A user who can write the file can truncate it. Touching what is mapped of it then ends the
+// program (SIGBUS), so the file must be ours alone.
 std::string why_not_ours(int file) {
   struct stat status {};
   if (::fstat(file, &status) != 0 || !S_ISREG(status.st_mode)) return "is no plain file";

@@ -28,7 +28,7 @@ void to_json(Json& json, const PositionSummary& row) {
           {"fills", row.fills},
           {"fees", row.fees}};
 }
-// A program of an older version tells no fees, and no mark.
+// The summary of an older version has no fees, and no mark.
 void from_json(const Json& json, PositionSummary& row) {
   json.at("strategy_id").get_to(row.strategy_id);
   json.at("symbol").get_to(row.symbol);

@@ -1,5 +1,5 @@
 // How a book home's memory is laid out: a header, one region of words that are changed by atomics,
-// and a region for each lane, in which its writer alone WRITEs (common/link/shared_records.hpp).
+// and a region for each lane. Into a lane its writer alone WRITEs (common/link/shared_records.hpp).
 //
 //   header   READ
 //     0      HomeHeader, fixed

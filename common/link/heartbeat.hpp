@@ -71,8 +71,8 @@ enum class Liveness : std::uint8_t {
 //   together                                                 31.2 ms < 35 ms
 //
 // At 1 % loss both ways a try fails with 2 %, seven in a row with 1.3e-12; in ten minutes there are
-// some 600,000 READs. That is a device that goes by its timeout, as Soft-RoCE does. One may take up
-// to four times as long (InfiniBand C9-140), and adapters do as they like: some have a floor of
+// some 600,000 READs. This is so on a device that keeps to its timeout, as Soft-RoCE does. A device
+// may take up to four times as long (InfiniBand C9-140), and adapters differ. Some have a floor of
 // half a second, others double their timeout from try to try. tests/hardware.sh --only detection
 // measures it; dead_after is then to be set for the device at hand.
 struct HeartbeatOptions {

@@ -17,9 +17,9 @@
 
 namespace tickpath::link {
 
-// A header, a region of words and a region for each lane. Nobody but the owner writes the header:
-// it is a region by itself, because who may change one word by atomics may change each word of its
-// region. A writer is given a lane: the right to WRITE it, and nobody else's. The lane is free
+// A header, a region of words and a region for each lane. Nobody but the owner writes the header.
+// It is a region by itself, because whoever may change one word by atomics may change each word of
+// its region. A writer is given a lane: the right to WRITE it, and nobody else's. The lane is free
 // again when the connection has ended at the writer's side, so that no WRITE of it can come late.
 class SharedOwner {
  public:

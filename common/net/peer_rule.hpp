@@ -1,5 +1,5 @@
-// Which peers may be at the other end of a TCP connection, where no key proves it: addresses, and
-// on this host the user whose program it is.
+// Which peers may be at the other end of a TCP connection, where no key proves it. The rule is by
+// address, and on this host by the user whose program it is.
 #pragma once
 
 #include <cstdint>

@@ -123,8 +123,8 @@ const Stamp* Joined::newest(const Stamps& stamps, std::size_t row, int file,
   return last != nullptr ? last : first;
 }
 
-// The one whose update was posted first, of those that were in time: a stamp that is much older
-// than another one's is of a session before.
+// The one whose update was posted first, of those that were in time. A stamp that is much older
+// than another one's is of an earlier session.
 int Joined::mdh_of(const Stamps& stamps, const Stamp& before) const {
   constexpr double kSameSessionNs = 1e9;
   const Stamp* chosen = nullptr;

@@ -82,8 +82,8 @@ class Joined {
   Joined(std::span<const TraceFile> files, const HostClocks& clocks);
 
   const std::map<std::uint8_t, Ticks>& feeds() const noexcept { return feeds_; }  // by venue
-  // Each with the stamps of the tick that caused it: of its own strategy program, of the mdh whose
-  // update was there first, and of the feed's session that it was caused in.
+  // Each has the stamps of the tick that caused it. They are those of its own strategy program, of
+  // the mdh whose update was there first, and of the feed's session in which it was caused.
   const std::unordered_map<std::uint64_t, OrderTimes>& orders() const noexcept { return orders_; }
   const HostClocks& clocks() const noexcept { return clocks_; }
   std::size_t host_of(std::uint8_t file) const noexcept { return hosts_[file]; }

@@ -1,5 +1,5 @@
 // How the memory of shared values is laid out: a header, a region of words that are changed by
-// atomics, and one for each lane, in which its writer alone WRITEs
+// atomics, and one for each lane. Into a lane its writer alone WRITEs
 // (common/link/shared_records.hpp).
 //
 //   header   READ

@@ -163,8 +163,8 @@ constexpr ExecutedPrice executed_price(const OrderReport& report) noexcept {
 //  0 position_shares | 8 cash | 16 symbol | 24 fills | 32 instrument_id | 36 reserved | 52 kind
 // 53 reserved | 55 strategy_id | 56 epoch
 //
-// A position. In a pair of oegs only the one that leads tells positions, once it does, and the
-// highest epoch says which one that is. kPositionsEnd has the epoch of the positions before it.
+// A position. In a pair of oegs only the one that leads sends positions, and the highest epoch says
+// which one that is. kPositionsEnd has the epoch of the positions before it.
 struct PositionReport {
   std::int64_t position_shares;  // bought less sold
   std::int64_t cash;             // 1/10,000: sold less bought

@@ -39,7 +39,8 @@ inline constexpr std::uint8_t kMbo = 0xa0, kSymbolMapping = 0x16;
 inline constexpr std::uint16_t kSchemaMbo = 0, kSchemaMixed = 0xffff;
 inline constexpr std::int64_t kNoPrice = INT64_MAX;
 inline constexpr std::uint64_t kNoTime = UINT64_MAX;
-// Bits of MboMessage::flags: the book is told by price level, or its best alone, not by order.
+// Bits of MboMessage::flags: the messages are of price levels, or of the best one alone, not of
+// orders.
 inline constexpr std::uint8_t kTopOfBook = 0x40, kByPrice = 0x10;
 // A record of a book's snapshot: the event's time is the order's own, days ago perhaps.
 inline constexpr std::uint8_t kSnapshot = 0x20;

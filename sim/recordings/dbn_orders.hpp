@@ -39,7 +39,7 @@
 // Times are those of the events, to the nanosecond since the midnight (UTC) before the first
 // record, for as many days as there are; a message's own start anew at each midnight. A system
 // event (S 'D') marks each midnight, so that a file that was converted from them has the same
-// times. An order of a snapshot came days ago perhaps: it is told at the time of the snapshot.
+// times. An order of a snapshot came days ago perhaps: its message has the time of the snapshot.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // A packet capture of IEX DEEP as a recording, for those who replay one: its messages as they are,
 // due as the venue sent them (the send times of their segments, UTC). Where the numbering restarts,
-// updates of size 0 take out every level that was told before: books begin anew. If a day had ended
+// updates of size 0 take out every level of before: books begin anew. If a day had ended
 // by then, a start of messages begins another, whether the capture has one or not.
 #pragma once
 

@@ -8,7 +8,7 @@
 
 namespace tickpath::rdma::conformance {
 
-// The peer polls the slots of a ring while they are written, round after round: it must never see a
+// The peer polls the slots of a ring while they are written, round after round. It must never see a
 // sequence number before the rest of its slot, nor a later slot before an earlier one. Slots of
 // `bytes`, from the start of our memory or inline.
 void Fabric::write_ring(std::uint64_t slots, std::uint64_t count, std::uint32_t bytes) {

@@ -11,8 +11,8 @@
 
 namespace tickpath::test_support {
 
-// The child runs `main`, and ends with what that returns: a number from 0 to 125, told by wait().
-// It has one thread: no locks of the test's others.
+// The child runs `main`, and ends with what that returns: a number from 0 to 125, which wait()
+// returns. It has one thread: no locks of the test's others.
 class Child {
  public:
   // output: a file for all that it prints.

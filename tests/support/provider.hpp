@@ -56,8 +56,8 @@ inline std::unique_ptr<rdma::Device> open_test_device(const std::string& role = 
   return rdma::open_device(options);
 }
 
-// A TCP port that is free now at `address`: any below those that the kernel gives to whoever
-// connects (ip_local_port_range), so that it goes to no client of another test meanwhile.
+// A TCP port that is free now at `address`. It is below those that the kernel gives to whoever
+// connects (ip_local_port_range), so that no client of another test gets it meanwhile.
 inline std::uint16_t free_port(const std::string& address = "127.0.0.1") {
   constexpr int kTries = 1000;
   static std::mt19937 dice{std::random_device{}()};

@@ -21,8 +21,8 @@ Line equal(const std::string& rule, const Terms& left, const Terms& right) {
   return {holds, rule, text_of(left) + (holds ? " = " : " is not ") + text_of(right)};
 }
 
-// Figures that the program does not keep (control/summary.hpp): one that is not 0 is an error of
-// whoever wrote it, and another one may lack it.
+// Figures that the program does not keep (control/summary.hpp). One that is not 0 is an error of
+// whoever wrote it; a summary may lack them.
 Terms foreign_figures(const Summary& summary) {
   const bool sim = summary.program == "sim", mdh = summary.program == "mdh";
   const bool oeg = summary.program == "oeg", strategy = summary.program == "strategy";

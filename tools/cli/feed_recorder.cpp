@@ -59,7 +59,7 @@ std::size_t FeedRecorder::take_line(FeedLine& line) {
     const net::Datagram& datagram = line.batch[i];
     const std::int64_t time =
         datagram.kernel_realtime_ns != 0 ? datagram.kernel_realtime_ns : clock::realtime_ns();
-    // A socket that receives a group does not tell the sender: address and port stay zero.
+    // A socket that receives a group does not know the sender: address and port stay zero.
     writer_.write({.time_ns = static_cast<std::uint64_t>(time),
                    .destination_address = line.group.address,
                    .destination_port = line.group.port,

@@ -321,7 +321,7 @@ Json kill_of(const KillArguments& arguments, const std::optional<std::uint8_t>& 
   return found == kills.end() ? Json() : *found;
 }
 
-// Open orders that the kill concerns, as oeg tells them.
+// Open orders that the kill concerns, by oeg's status.
 struct OpenOrders {
   std::uint64_t count = 0;
   std::string text;  // "first: strategy 7: 3 orders (AAPL 300 to buy, MSFT 100 to sell)"

@@ -418,8 +418,7 @@ void Pipeline::halt_replay() {
       control::admin_command(control::admin_path(options_.run_dir, exchange->name),
                              {{"command", "halt"}});
     } catch (const Error& error) {
-      // The exchange may be on its way out (tickpath down): then its end tells what there is to
-      // tell.
+      // The exchange may be ending (tickpath down): then its end says all there is to say.
       constexpr int kLeavingMs = 1000;
       if (!exchange->child->wait(kLeavingMs))
         problems_.push_back(std::string("halting the replay: ") + error.what());

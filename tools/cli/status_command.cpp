@@ -77,7 +77,7 @@ std::vector<std::string> counters_of(const Json& status) {
   return words;
 }
 
-// The line of a strategy, as risk tells it.
+// The line of a strategy, from risk's status.
 std::string profit_line(const Json& strategy) {
   return formatted("    strategy %d: P&L %.2f currency units, %d fills, %d open orders",
                    strategy.value("strategy", 0), strategy.value("pnl", 0.0),

@@ -143,7 +143,7 @@ Finding numa(const Subject& subject, const Port& port) {
   return finding;
 }
 
-// Only a lost packet shows it, and nothing of the kernel's tells.
+// Only a lost packet shows it; the kernel offers no way to ask.
 Finding repeats(const Port& port) {
   Finding finding{
       "rdma.repeat." + port.device,

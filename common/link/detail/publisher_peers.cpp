@@ -335,7 +335,8 @@ void PublisherPeers::drop(PublisherPeer& peer) noexcept {
   // Written before the queue pair failed, so it is there; orders nothing else. One that has been
   // told the final count has no more to wait for.
   const std::uint64_t leaving = load_word(peer.return_line->leaving, std::memory_order_relaxed);
-  // The subscriber may have left once it was told of the end, before its acknowledgement came.
+  // The subscriber may have left after the message of the end reached it, before its
+  // acknowledgement came.
   const bool left = peer.close_done || peer.close_posted || leaving != 0;
   // A foreign word, so it counts between joining and now.
   if (leaving != 0)

@@ -360,7 +360,8 @@ std::size_t IwarpQueues::move_on(std::span<Completion> out) noexcept {
 }
 
 // The status of the oldest request that got no answer: the peer refused it, or died with it
-// unanswered. iWARP's own word of it (Terminate) reaches no program: the peer's provider tells.
+// unanswered. iWARP's own message for it (Terminate) reaches no program: the peer's provider sends
+// one.
 CompletionStatus IwarpQueues::interrupted() const noexcept {
   switch (connection_->cause()) {
     case VerbsCause::kPeerDied:

@@ -75,7 +75,7 @@ std::string left_out_by_environment() {
          "\" in the environment, and libfabric goes by it: unset it";
 }
 
-// Only the kernel knows all addresses that are ours. What it cannot tell is left to later.
+// Only the kernel knows all addresses that are ours. What cannot be known yet is decided later.
 bool is_of_this_host(const sockaddr_storage& address) {
   const net::FileDescriptor socket(::socket(address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const auto bytes = static_cast<socklen_t>(address.ss_family == AF_INET ? sizeof(sockaddr_in)

@@ -388,8 +388,8 @@ void OfiQueuePair::work(bool drained, bool polled) noexcept {
   if (!polled || !news_ || idle_buffers_.size() > kOfiIdleBuffersMax) post_buffers_again();
   send_posted();
   // The program is likely to answer a message that it is handed now, and the answer carries the
-  // acknowledgement: a message of its own would only be in front of it. If no answer goes, the next
-  // poll tells.
+  // acknowledgement. A message of its own would only be in front of it. If no answer is sent, the
+  // next poll acknowledges.
   if (!polled || told_late || !news_) send_answers();
   ended_ |= ended;
 }

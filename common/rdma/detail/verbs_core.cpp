@@ -182,8 +182,9 @@ void VerbsCore::note_iwarp() {
                          "have no effect, TCP repeats what is lost; that a host is gone is noticed "
                          "by heartbeats and by the set-up connection's probes");
   if (soft) {
-    // Such a device sends by a socket from within the post, and the kernel signals who posts to a
-    // peer that has just gone: a process that has not said what it wants would end without a word.
+    // Such a device sends by a socket from within the post. The kernel signals whoever posts to a
+    // peer that has just gone (SIGPIPE), and a process that does not handle this ends without a
+    // word.
     struct sigaction now {};
     if (::sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
       std::signal(SIGPIPE, SIG_IGN);

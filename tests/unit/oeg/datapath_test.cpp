@@ -250,7 +250,7 @@ TEST_F(OegWithAnImpatientEye, ARiskWithoutAWordGivesWayToAnotherThatAsksAndToNob
   EXPECT_EQ(oeg_->events().subscriber_count(), 0u);
 }
 
-// In a pair: the leader had the kill switch, and died before the risk that is here had told it.
+// In a pair: the leader had the kill switch, and died before the risk that is here had sent it.
 TEST_F(OegWithRisk, ALeaderHasTheNewestKillSwitchThatWasReplicatedAndItsRiskReadsIt) {
   connect_both();
   connect_risk();
@@ -296,7 +296,7 @@ TEST_F(OegDatapathTest, KillsOfTheLastRunHoldBeforeRiskHasSaidAnything) {
   EXPECT_EQ(answer_to_an_order().kind, wire::ReportKind::kAccepted);
 }
 
-// A strategy asks for far more than it reads: what it may send is bounded by what it has not read,
+// A strategy asks for far more than it reads. What it may send is bounded by what it has not read,
 // so that nothing is lost and it stays connected.
 TEST_F(OegDatapathTest, SlowsAStrategyDownThatAsksForMoreThanItReads) {
   oeg_.reset();

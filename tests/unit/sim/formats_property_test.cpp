@@ -1,8 +1,8 @@
 // One market as each format records it: orders of ours get the same fills from all of them.
 //
-// Its market has nothing that a format cannot tell. LOBSTER has no replacements, only a deletion
+// Its market has nothing that a format cannot express. LOBSTER has no replacements, only a deletion
 // and a submission, and so what we took of the order is not taken of its successor. Nor do its
-// files tell what happens out of the levels that were asked for.
+// files contain what happens beyond the levels that were asked for.
 #include <algorithm>
 #include <array>
 #include <cstdio>
