@@ -20,7 +20,7 @@ namespace {
 static_assert(std::is_trivially_copyable_v<Succession>);
 
 struct Header {
-  static constexpr char kMagic[8] = {'t', 'k', 'p', 'a', 'i', 'r', '2', 0};
+  static constexpr char kMagic[8] = {'t', 'k', 'p', 'a', 'i', 'r', '3', 0};
   char magic[8];  // stored last
   std::uint32_t state_bytes;
   std::uint32_t place;

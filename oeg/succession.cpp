@@ -89,7 +89,7 @@ void Succession::lead(Leadership word) noexcept {
 }
 
 void Succession::lose(Leadership found) noexcept {
-  last_asked_ = newest();  // what it asked for may be given to it all the same
+  if (asks_ == Asks::kAlone) given_up_ = desired_;  // the witness may give it all the same
   role_ = Role::kOutsider;
   word_ = found;
   offered_ = 0;
@@ -111,7 +111,7 @@ constexpr std::uint32_t kEpochsUnsaved = 16;
 
 // The latest epoch that this one knows of, or may have brought about.
 std::uint32_t Succession::newest() const noexcept {
-  return std::max({word_.epoch, last_asked_, asks_ == Asks::kNothing ? 0 : desired_.epoch});
+  return std::max({word_.epoch, last_offer_, asks_ == Asks::kNothing ? 0 : desired_.epoch});
 }
 
 void Succession::begin_again(std::optional<Leadership> found) noexcept {
@@ -174,7 +174,7 @@ std::optional<Leadership> Succession::offer() noexcept {
   if (role_ != Role::kLeader || !word_.alone || offered_ != 0 || asks_ != Asks::kNothing ||
       witness_ == 0)
     return std::nullopt;
-  offered_ = last_asked_ = std::max(word_.epoch, last_asked_) + 1;
+  offered_ = last_offer_ = std::max(word_.epoch, last_offer_) + 1;
   return paired();
 }
 

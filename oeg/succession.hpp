@@ -96,6 +96,7 @@ class Succession {
   // The witness knows of a leadership that this one does not remember: its memory is an old copy,
   // or was lost in part. What it would renounce it does not know.
   bool is_from_before(wire::Leadership found) const noexcept {
+    if (found == given_up_) return false;  // it has asked for that word, and never led by it
     // The witness was told of its offer, and it does not know that.
     if (offered_ != 0 && !offer_posted_ && found == paired()) return true;
     // The next word of a pair may be the other one's, who hands over. To lead begins alone.
@@ -182,15 +183,14 @@ class Succession {
   std::uint64_t witness_ = 0;  // the life of it that decides; 0: none
   // Epoch of the pair that a joiner was told of, but the witness not, as far as we know; 0: none.
   std::uint32_t offered_ = 0;
-  bool offer_posted_ = false;  // the witness may hold it
-  // Latest epoch that was offered, or asked for and given up: it may be on its way still, so no two
-  // have the same one.
-  std::uint32_t last_asked_ = 0;
+  bool offer_posted_ = false;     // the witness may hold it
+  std::uint32_t last_offer_ = 0;  // no two offers have the same epoch: one may be on its way still
   Asks asks_ = Asks::kNothing;
   wire::Leadership expected_;
   wire::Leadership desired_;
   Moving moving_ = Moving::kNo;
   std::uint64_t moving_to_ = 0;
+  wire::Leadership given_up_;  // the claim that was given up last
 };
 
 }  // namespace tickpath::oeg

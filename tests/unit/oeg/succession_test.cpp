@@ -366,6 +366,7 @@ TEST(Succession, AMemoryThatLacksALeadershipOfItsOwnIsFromBefore) {
   EXPECT_FALSE(standby.is_from_before({4, 2, true})) << "it has asked for it";
   standby.renounce();
   EXPECT_FALSE(standby.is_from_before({4, 2, true})) << "the answer may have been lost";
+  EXPECT_TRUE(standby.is_from_before({5, 2, true}));
 }
 
 // The copy was made before the joiner had confirmed the offer.
