@@ -27,6 +27,9 @@ MARKET_HOST, ORDER_HOST = ["sim", "mdh", "strategy"], ["oeg", "risk"]
 PLACES = {"mdh": "10.77.0.1:18501", "oeg": "10.77.0.1:18502"}
 
 
+# Programs of these sets sleep while they have nothing to do, those of all others poll: both ways meet real verbs.
+PARKED = ("multicast", "two_hosts", "pipeline_siw")
+
 # Shared values are changed by atomics, which an iWARP device has not.
 WITHOUT_ATOMICS = {"mdh": ["values.keys=0"]}
 
@@ -42,6 +45,8 @@ def on_fabric(programs, provider, device):
 
 def settings(run, programs, more=()):
     each = small(programs) + on_fabric(programs, *run.fabric)
+    if run.set in PARKED:
+        each += [f"{program}:datapath.wait=park" for program in programs]
     if run.device == "siw":
         each += [f"{program}:{setting}" for program in programs for setting in WITHOUT_ATOMICS.get(program, [])]
     return [word for setting in [*each, *more] for word in ("--set", setting)]
