@@ -62,9 +62,8 @@ compile() {
     { grep -E 'error|FAILED' -A5 "$logs/build-$preset.log" | head -n 60; echo "building $preset failed"; return 1; }
 }
 
-# build_ahead PRESET:TARGET,TARGET ... : one after the other, beside tests, on what these leave of the processors: a guest
-# sleeps two fifths of its time, a fault that is waited for even more. Idle scheduling, so that a program which wakes up does not
-# wait. Linux divides processors by sessions first (sched(7), autogroup), so this is one of its own, of the least weight.
+# build_ahead PRESET:TARGET,TARGET ... : one after the other, beside guests, on what these leave of the processors: they sleep two
+# fifths of their time. Idle scheduling, so that a program which wakes up does not wait. Linux divides processors by sessions first (sched(7), autogroup), so this is one of its own, of the least weight.
 ahead= ahead_presets=
 build_ahead() {
   ahead_presets=" $* "
@@ -114,6 +113,7 @@ end_at_the_limit() {
 }
 at_exit() {
   [ -z "$ahead" ] || kill -- "-$ahead" 2>/dev/null || true
+  [ -z "$ahead" ] || kill -CONT -- "-$ahead" 2>/dev/null || true
   [ -z "$watcher" ] || kill $(cat "/proc/$watcher/task/$watcher/children") "$watcher" 2>/dev/null || true
   [ -e "$logs/over-the-limit" ] || return 0
   printf '%s\n' "${shares[@]+"${shares[@]}"}"
@@ -129,7 +129,10 @@ suite() {
   shift
   case $preset in asan | tsan) at_a_time=3 ;; esac
   say "$preset tests"
+  # Disks and caches are shared whatever the priority, and tests of this machine's own programs feel that.
+  [ -z "$ahead" ] || kill -STOP -- "-$ahead" 2>/dev/null || true
   ctest --preset "$preset" --parallel "$at_a_time" --no-tests=error "$@" 2>&1 | tee "$log" | grep --line-buffered -vE '^ +Start ' || true
+  [ -z "$ahead" ] || kill -CONT -- "-$ahead" 2>/dev/null || true
   local bad all
   all=$(sed -nE 's/^.*tests passed, [0-9]+ tests failed out of ([0-9]+)$/\1/p' "$log")
   bad=$(sed -nE 's/^.*tests passed, ([0-9]+) tests failed out of [0-9]+$/\1/p' "$log")
@@ -271,7 +274,7 @@ for stage in "${stages[@]}"; do
       [ -z "$fetching" ] || wait "$fetching" || true
       guests check interop
       ;;
-    all_release) # what the stages behind it compile: on what these tests leave
+    all_release) # what the stages behind it compile: on what guests leave
       build ci all
       build_ahead asan:tickpath_tests,fuzzers tsan:tickpath_tests ci:all_verify_interface_header_sets
       [ -z "$fetching" ] || wait "$fetching" || true

@@ -8,9 +8,9 @@
 #include <ostream>
 #include <thread>
 
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <unistd.h>
+
+#include "tests/support/provider.hpp"
 
 namespace tickpath::rdma::conformance {
 namespace {
@@ -28,14 +28,7 @@ std::string nothing_missing() { return {}; }
 std::string fresh_port_at(const char* variable) {
   const char* address = std::getenv(variable);
   const std::string host = address == nullptr ? "127.0.0.1" : address;
-  sockaddr_in any{};
-  any.sin_family = AF_INET;
-  socklen_t length = sizeof(any);
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  ::bind(fd, reinterpret_cast<const sockaddr*>(&any), sizeof(any));
-  ::getsockname(fd, reinterpret_cast<sockaddr*>(&any), &length);
-  ::close(fd);
-  return host + ":" + std::to_string(ntohs(any.sin_port));
+  return host + ":" + std::to_string(test_support::free_port("0.0.0.0"));
 }
 
 // At the address of the RDMA device.

@@ -12,7 +12,10 @@ std::vector<std::string> flood(const PipelineFolder& folder, std::uint64_t rate,
           std::to_string(seconds) + "s\"\n";
   write_file(path, text);
   folder.edit("oeg", "messages_per_second_max = 50_000", "messages_per_second_max = 0");
-  folder.edit("oeg", "[journal]\n", "[journal]\narchived_max = 2\n");
+  // Segments that last for seconds at such a rate, however long the disk takes to make the next
+  // one.
+  folder.edit("oeg", "[journal]\nrecords = 65536\n",
+              "[journal]\nrecords = 524288\narchived_max = 2\n");
   return {"--set", "risk:order_limits.messages_per_second_max=0", "--set",
           "risk:limits.requests_per_second_max=0"};
 }
