@@ -62,8 +62,9 @@ compile() {
     { grep -E 'error|FAILED' -A5 "$logs/build-$preset.log" | head -n 60; echo "building $preset failed"; return 1; }
 }
 
-# build_ahead PRESET:TARGET,TARGET ... : one after the other, beside guests, on what these leave of the processors: they sleep two
-# fifths of their time. Idle scheduling, so that a program which wakes up does not wait. Linux divides processors by sessions first (sched(7), autogroup), so this is one of its own, of the least weight.
+# build_ahead PRESET:TARGET,TARGET ... : one after the other, beside guests, on what these leave of the processors: they sleep
+# two fifths of their time. Idle scheduling, so that a program which wakes up does not wait. Linux divides processors by
+# sessions first (sched(7), autogroup), so this is one of its own, of the least weight.
 ahead= ahead_presets=
 build_ahead() {
   ahead_presets=" $* "

@@ -186,6 +186,19 @@ class RunAll(unittest.TestCase):
         self.assertIn("stopped: this run took 0.01 minutes", done.stdout)
 
 
+class ByClang(unittest.TestCase):
+    def test_what_gcc_was_to_compile_clang_does_with_and_without_a_launcher(self):
+        with tempfile.TemporaryDirectory() as folder:
+            clang = pathlib.Path(folder) / "clang++"
+            clang.write_text("#!/bin/sh\necho $LAUNCHED clang: $*\n")
+            clang.chmod(0o755)
+            compiling = ["/usr/bin/c++", "--param=ggc-min-heapsize=1", "-Wno-restrict", "-c", "a.cpp"]
+            for launcher, said in (([], "clang:"), (["env", "LAUNCHED=by"], "by clang:")):
+                done = subprocess.run([ROOT / "tests/support/by_clang.sh", compiling[0], *launcher, *compiling], capture_output=True,
+                                      text=True, check=True, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+                self.assertEqual(done.stdout.strip(), f"{said} -c a.cpp -Wno-missing-field-initializers")
+
+
 class Reading(unittest.TestCase):
     def test_every_function_that_the_page_names_is_where_it_says(self):
         text = " ".join((ROOT / "docs/READING.md").read_text().split())
