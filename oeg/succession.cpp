@@ -102,9 +102,9 @@ void Succession::lose(Leadership found) noexcept {
 
 namespace {
 
-// How many epochs this one may have led in although, after a start of the host, its memory does not
-// say so: those of the last moments before a loss of power. Each is a change of leadership, and the
-// memory reaches the disk every few milliseconds.
+// The most epochs that a memory may lack after a loss of power: this oeg may have led in them
+// during its last moments. Each is a change of leadership, and the memory reaches the disk every
+// few milliseconds.
 constexpr std::uint32_t kEpochsUnsaved = 16;
 
 }  // namespace

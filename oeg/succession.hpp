@@ -97,7 +97,7 @@ class Succession {
   // or was lost in part. What it would renounce it does not know.
   bool is_from_before(wire::Leadership found) const noexcept {
     if (found == given_up_) return false;  // it has asked for that word, and never led by it
-    // The witness was told of its offer, and it does not know that.
+    // The witness holds the pair that this one has only offered, as far as it knows.
     if (offered_ != 0 && !offer_posted_ && found == paired()) return true;
     // The next word of a pair may be the other one's, who hands over. To lead begins alone.
     return found.leader == self_ && found.epoch > newest() + (found.alone ? 0 : 1);

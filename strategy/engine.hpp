@@ -5,9 +5,9 @@
 //
 // The engine trades on one venue or several. Each has an mdh and an oeg of its own, or a pair of
 // them for each shard of its symbols (wire::Shard). Such a pair is a stack; to plugins all stacks
-// of a venue are one venue. Inside the engine and for plugins an instrument is a listing, a symbol
-// at a venue: stack x instruments_max + the id that this stack's mdh gave. What comes in and goes
-// out has the stack's ids; `stack` is its place in the list given to the constructor.
+// of a venue are one venue. Inside the engine and for plugins an instrument is a listing: a symbol
+// at a venue. Its number is stack x instruments_max + the id that this stack's mdh gave. What comes
+// in and goes out has the stack's ids; `stack` is its place in the list given to the constructor.
 //
 // Set-up (add, start) belongs to the control thread; everything below "datapath" to the datapath
 // thread, which may also be the only thread of a test. Nothing there allocates, blocks or throws,

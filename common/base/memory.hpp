@@ -38,9 +38,8 @@ void reserve_touched(std::vector<T>& vector, std::size_t count) {
   vector.clear();
 }
 
-// Touches pages of the calling thread before it polls. These are the pages of its stack that deep
-// calls will need, and those of its heap for the rare work that allocates on a datapath
-// (SessionScope).
+// Touches pages of the calling thread before it polls. Deep calls will need those of its stack, the
+// rare work that allocates on a datapath (SessionScope) those of its heap.
 void prefault_stack() noexcept;
 void prefault_heap() noexcept;
 // What free() returns stays mapped in this process, for the next who allocates. Before threads.

@@ -82,8 +82,8 @@ class Joined {
   Joined(std::span<const TraceFile> files, const HostClocks& clocks);
 
   const std::map<std::uint8_t, Ticks>& feeds() const noexcept { return feeds_; }  // by venue
-  // Each has the stamps of the tick that caused it. They are those of its own strategy program, of
-  // the mdh whose update was there first, and of the feed's session in which it was caused.
+  // Each has the stamps of the tick that caused it, in the feed's session of that time. They are of
+  // its own strategy program, and of the mdh whose update was there first.
   const std::unordered_map<std::uint64_t, OrderTimes>& orders() const noexcept { return orders_; }
   const HostClocks& clocks() const noexcept { return clocks_; }
   std::size_t host_of(std::uint8_t file) const noexcept { return hosts_[file]; }

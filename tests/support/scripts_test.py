@@ -168,7 +168,8 @@ class RunAll(unittest.TestCase):
         self.assertIn("10 passed, 0 failed, 0 skipped", done.stdout)
         calls = (self.folder / "calls").read_text().splitlines()
         self.assertEqual([each for each in calls if each.startswith("ctest")], ["ctest ci", "ctest asan", "ctest tsan"])
-        for build, test in (("build ci all", "ctest ci"), ("build asan tickpath_tests", "ctest asan"), ("build tsan tickpath_tests", "ctest tsan")):
+        for build, test in (("build ci all", "ctest ci"), ("build asan tickpath_tests", "ctest asan"),
+                            ("build tsan tickpath_tests", "ctest tsan")):
             self.assertLess(calls.index(build), calls.index(test))
         self.assertIn("build ci all_verify_interface_header_sets", calls)
 

@@ -104,12 +104,9 @@ class Sources {
     if (is_elsewhere(oeg.name))
       return result_.notes.push_back("the journal of " + oeg.name +
                                      " is on its host: its summary is not held against that");
-    std::string path = file_of(oeg.name, ".journal");
-    if (path.empty() && std::filesystem::exists(oeg.journal)) path = oeg.journal;
+    const std::string path = file_of(oeg.name, ".journal", oeg.journal);
     if (path.empty()) return missing(oeg.name, "order journal");
-    std::string exceptions = file_of(oeg.name, ".exceptions");
-    if (exceptions.empty()) exceptions = oeg.exceptions;
-    add(journal_lines(path, exceptions, oeg));
+    add(journal_lines(path, file_of(oeg.name, ".exceptions", oeg.exceptions), oeg));
   }
   void ledger(const Summary& sim) {
     const std::string path = file_of(sim.name, ".ledger.json");
@@ -118,12 +115,13 @@ class Sources {
     if (remains_.with_recordings) result_.lines.push_back(recording_line(path, sim));
   }
 
-  // Empty: none of the directories has it.
-  std::string file_of(const std::string& name, const char* ending) const {
+  // In one of the directories, else where the configuration had it; empty: in neither.
+  std::string file_of(const std::string& name, const char* ending,
+                      const std::string& configured = {}) const {
     for (const std::string& run_dir : remains_.run_dirs)
       if (const std::string path = run_dir + "/" + name + ending; std::filesystem::exists(path))
         return path;
-    return {};
+    return std::filesystem::exists(configured) ? configured : std::string();
   }
   // The program runs, or ran, on another host, which has its files. One of its name here is of a
   // former run.

@@ -26,7 +26,7 @@ RecordingSummary write_recording(itch::RecordingReader& recording,
                                  const std::filesystem::path& output, const std::string& what);
 
 // A time that a recording counts from its first midnight, as a person reads it:
-// "09:30:00.000000000", on the second day "09:30:00.000000000 of day 2".
+// "09:30:00.000000000". From the second day on it names the day: "... of day 2".
 std::string recorded_time_text(std::uint64_t ns);
 
 // Prints count and share of each type to stdout, most frequent first.

@@ -177,8 +177,8 @@ void World::trade() {
   }
 }
 
-// As many orders as there is room for, beside a follower that cannot take them: a standby whose
-// heart beats, one whose disk is full, or a stopped joiner.
+// As many orders as there is room for, beside a follower that cannot take them. It is a standby
+// whose heart beats, one whose disk is full, or a stopped joiner.
 void World::starve() {
   const auto standby = std::find_if(places_.begin(), places_.end(), [](const auto& place) {
     return place->runs() && place->pair()->stands_by();
