@@ -15,6 +15,7 @@ PATIENCE_S = 30
 MESSAGES_A_SECOND = 3000
 REPLAY_S = 120  # longer than a run: it is halted
 LOOK_S = 0.004  # between two looks
+LAST_WORDS = 12  # lines of each program's log that are shown of a run that did not hold
 
 
 class ByHand(Run):
@@ -47,6 +48,12 @@ class ByHand(Run):
             except subprocess.TimeoutExpired:
                 problems.append(f"{name} did not end")
         return problems
+
+    def last_words(self):
+        """Of the log of each program."""
+        for path in sorted(self.folder.glob("*.out")):
+            for line in path.read_text(errors="replace").splitlines()[-LAST_WORDS:]:
+                print(f"    {path.stem}: {line}", flush=True)
 
     def leave(self, keep):
         """Whatever still runs ends; the folder goes, or stays for who looks."""
@@ -122,6 +129,8 @@ def one_run(run, options, tally, faults=None):
         return steps, problems
     finally:
         tally.add(run, steps, problems)
+        if problems:
+            run.last_words()
         run.leave(options.keep == "all" or (options.keep and problems))
 
 

@@ -50,6 +50,7 @@ SMALL = {
 # oeg/steps.hpp
 LEADER_STEPS = {"recorded": 1, "posted": 2, "confirmed": 3, "sent": 4, "reported": 5}
 STANDBY_STEPS = {"asked": 7, "fenced": 8, "decided": 9, "recovered": 10}
+PLACES = {"oeg-1": 1, "oeg-2": 2}  # of config/hot
 RULES = {"fence": 1, "confirm": 2, "witness": 4, "epoch": 8}
 # When what happened in a takeover, in this order; ns of CLOCK_MONOTONIC, as this program's are.
 STAMPS = ("suspected_ns", "fenced_ns", "decided_ns", "recovered_ns", "connected_ns", "logged_on_ns", "first_order_ns")
@@ -255,14 +256,36 @@ class Pair(ByHand):
 
     # ---- the faults; each gives seconds until orders are accepted again, None: they never were
 
+    def led_alone(self, name):
+        """By the witness's word: it needed nobody, and nobody can have its place."""
+        words = [self.ask(risk, "status").get("witness", {}) for risk in self.RISKS]
+        word = max(words, key=lambda each: each.get("epoch", 0))
+        return word.get("state") == "alone" and word.get("leader") == PLACES[name]
+
+    def had_no_standby(self, leader):
+        """It has died. On a busy machine it may have given its standby up just before; then nobody else may lead, and it is started."""
+        self.wait(lambda: self.role(self.other(leader)) == "leader" or self.led_alone(leader), PATIENCE_S)
+        if not self.led_alone(leader):
+            return False
+        print(f"    {leader} had given its standby up before it died", flush=True)
+        self.start(leader)
+        return True
+
+    def succeeded(self, leader, fault=None):
+        """It has died: seconds until its standby leads and orders are accepted. Then it is started again."""
+        if self.had_no_standby(leader):
+            return self.trades()
+        took = self.trades(self.other(leader))
+        if fault:
+            self.note_takeover(fault, self.other(leader))
+        self.start(leader)
+        return took
+
     def fault_kill(self, leader):
         """The leader dies, and joins again."""
         self.begin()
         self.kill(leader)
-        took = self.trades(self.other(leader))
-        self.note_takeover("kill", self.other(leader))
-        self.start(leader)
-        return took
+        return self.succeeded(leader, "kill")
 
     def fault_stop(self, leader):
         """The leader hangs, and goes on when another one leads: the zombie."""
@@ -448,9 +471,7 @@ class Pair(ByHand):
         if self.wait(self.steps[leader].reached, 5) is None:
             return None
         self.processes[leader].wait()
-        took = self.trades(self.other(leader))
-        self.start(leader)
-        return took
+        return self.succeeded(leader)
 
     def fault_kill_in_switch(self, leader):
         """One of the two dies while leadership moves."""

@@ -305,6 +305,8 @@ class Hard(Pair):
             if self.stand() is None:
                 return None
         self.kill(leader)
+        if self.had_no_standby(leader):
+            return self.trades()
         took = self.trades(other)
         self.remove_files(leader)
         for path, copy in kept.items():
