@@ -1,8 +1,12 @@
 #include "common/base/cpu.hpp"
 
 #include <cerrno>
+#include <charconv>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
+#include <linux/mempolicy.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -38,6 +42,30 @@ std::vector<int> core_siblings(int cpu) {
     cpus.push_back(each);
   }
   return cpus.empty() ? std::vector<int>{cpu} : cpus;
+}
+
+int numa_node_of(int cpu) {
+  const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(cpu);
+  const std::string prefix = "node";
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename();
+    int node = 0;
+    const char* const end = name.data() + name.size();
+    if (name.starts_with(prefix) && name != prefix &&
+        std::from_chars(name.data() + prefix.size(), end, node).ptr == end)
+      return node;
+  }
+  return -1;
+}
+
+bool prefer_memory_of(int node) noexcept {
+  constexpr int kNodes = 64 * 16;  // Linux has at most 1024 (CONFIG_NODES_SHIFT)
+  if (node < 0 || node >= kNodes) return false;
+  unsigned long mask[kNodes / 64] = {};
+  mask[node / 64] = 1UL << (node % 64);
+  // The kernel reads one bit less than this count says.
+  return ::syscall(SYS_set_mempolicy, MPOL_PREFERRED, mask, kNodes + 1) == 0;
 }
 
 void pin_this_thread(int cpu) {

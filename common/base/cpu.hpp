@@ -68,6 +68,15 @@ bool set_real_time(bool on) noexcept;
 // and later; earlier ones disregard it. False: refused, or the thread is not SCHED_OTHER.
 bool set_time_slice(std::int64_t ns) noexcept;
 
+// The NUMA node of a CPU (Linux: Documentation/ABI/stable/sysfs-devices-node). -1: the kernel does
+// not say.
+int numa_node_of(int cpu);
+
+// The calling thread's new pages come from that node while it has free memory (set_mempolicy(2),
+// MPOL_PREFERRED). Threads that it starts from now on inherit this. False: the kernel refused; a
+// container's seccomp profile may.
+bool prefer_memory_of(int node) noexcept;
+
 // CPUs that share a core with this one, itself included; itself alone where the kernel does not
 // say.
 std::vector<int> core_siblings(int cpu);

@@ -1,7 +1,9 @@
 #include "common/control/datapath_thread.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <utility>
 
 #include <pthread.h>
@@ -85,6 +87,11 @@ DatapathThread::DatapathThread(const CommonConfig& config, std::string name)
   if (cpu_ != kCpuUnpinned && std::find(allowed.begin(), allowed.end(), cpu_) == allowed.end())
     throw Error("datapath.cpu = " + std::to_string(cpu_) + ": this process may run on " +
                 cores_text(allowed, kCpuUnpinned) + " only");
+  take_core(config, allowed);
+  prefer_near_memory();
+}
+
+void DatapathThread::take_core(const CommonConfig& config, const std::vector<int>& allowed) {
   if (config.wait == WaitMode::kPark) return;
   try {
     registry_ = std::make_unique<PollRegistry>();
@@ -99,6 +106,16 @@ DatapathThread::DatapathThread(const CommonConfig& config, std::string name)
     registry_.reset();
   }
   reconsider();
+}
+
+// Rings, books and snapshots belong on the memory of the core that turns them. This thread
+// allocates them, or starts those that do.
+void DatapathThread::prefer_near_memory() const {
+  const int node = cpu_ == kCpuUnpinned ? -1 : numa_node_of(cpu_);
+  if (node < 0) return;
+  if (!prefer_memory_of(node))
+    log::warning("cannot ask for memory of NUMA node {}, where CPU {} is: {}", node, cpu_,
+                 std::strerror(errno));
 }
 
 void DatapathThread::choose_core(const std::vector<int>& allowed) {

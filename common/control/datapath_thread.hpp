@@ -107,7 +107,9 @@ class DatapathThread {
   void run() noexcept;
   void take_changes() noexcept;
   void loop() noexcept;
+  void take_core(const CommonConfig& config, const std::vector<int>& allowed);
   void choose_core(const std::vector<int>& allowed);
+  void prefer_near_memory() const;
 
   std::string name_;
   int cpu_;

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include <gmock/gmock.h>
+#include <linux/mempolicy.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/base/cpu.hpp"
@@ -55,6 +57,36 @@ TEST(DatapathThread, IsAtItsFirstTurnWhenStartReturns) {
   EXPECT_NE(thread.thread_id(), 0);
   EXPECT_EQ(datapath.started, DatapathState::kOutside);
   EXPECT_TRUE(thread.stop());
+}
+
+// The kernel's policy for the calling thread, and the first 64 of its nodes.
+std::pair<int, unsigned long> memory_policy() {
+  int policy = -1;
+  unsigned long nodes[16] = {};
+  if (::syscall(SYS_get_mempolicy, &policy, nodes, 1024UL, nullptr, 0UL) != 0) policy = -1;
+  return {policy, nodes[0]};
+}
+
+// A thread of its own: the policy stays with whoever asked for it.
+TEST(DatapathThread, PrefersMemoryOfTheNodeOfItsCore) {
+  const int cpu = allowed_cpus().front();
+  const int node = numa_node_of(cpu);
+  if (node < 0 || memory_policy().first < 0) GTEST_SKIP() << "this kernel says nothing of nodes";
+  std::thread([&] {
+    const DatapathThread anywhere(config(WaitMode::kPark), "test");
+    EXPECT_EQ(memory_policy().first, MPOL_DEFAULT);
+    const DatapathThread pinned({.cpu = cpu, .wait = WaitMode::kPark}, "test");
+    EXPECT_EQ(memory_policy(), std::pair(int{MPOL_PREFERRED}, 1UL << node));
+    std::pair<int, unsigned long> inherited;
+    std::thread([&] { inherited = memory_policy(); }).join();
+    EXPECT_EQ(inherited, memory_policy()) << "threads that it starts";
+  }).join();
+}
+
+TEST(Cpu, PreferMemoryOfANodeThatIsNotThereIsRefused) {
+  EXPECT_FALSE(prefer_memory_of(-1));
+  EXPECT_FALSE(prefer_memory_of(1023));
+  EXPECT_EQ(numa_node_of(1 << 20), -1);
 }
 
 TEST(DatapathThread, TurnsUnderAScopeAndStartsAndEndsOutsideIt) {
