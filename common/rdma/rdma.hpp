@@ -397,9 +397,10 @@ struct DeviceOptions {
   std::string provider = "shm";  // of kProviders
   // "" for the first usable. verbs: a device's name ("mlx5_0") or an address of its interface
   // ("10.0.0.1"; on InfiniBand IPoIB's); "" prefers a port that has an address. Connections leave
-  // from that address, named by the first of the device's GIDs that will do. Name the address where
-  // peers are behind another interface of it (a VLAN). ofi: a provider of libfabric and, if wanted,
-  // the address of this host at which data connections are taken ("tcp", "tcp:10.0.0.1").
+  // from the address that is named. Where a device is named, the host's routes give the source (a
+  // VLAN has its own). Where routes lead elsewhere, the device's best address is the source. ofi: a
+  // provider of libfabric and, if wanted, the address of this host at which data connections are
+  // taken ("tcp", "tcp:10.0.0.1").
   std::string device;
   VerbsOptions verbs;
   net::SecurityOptions security;  // of connection set-up; shm looks at the peer's user instead

@@ -113,21 +113,7 @@ void CmConnector::await(rdma_cm_event_type wanted, const std::string& what) {
 }
 
 void CmConnector::resolve() {
-  const VerbsOptions& options = core_.options().verbs;
-  if (options.traffic_class != 0) {
-    auto tos = static_cast<std::uint8_t>(options.traffic_class);
-    if (::rdma_set_option(id_, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos)) != 0) {
-      fail(SetupCause::kSystem, "traffic class");
-    }
-  }
-  // A device that was chosen by hand is used even if the routing table prefers another.
-  sockaddr_storage from = core_.own_address();
-  const bool bound = !core_.options().device.empty() && from.ss_family == address_.ss_family;
-  if (::rdma_resolve_addr(id_, bound ? reinterpret_cast<sockaddr*>(&from) : nullptr,
-                          reinterpret_cast<sockaddr*>(&address_), left_ms(deadline_)) != 0) {
-    fail(SetupCause::kAddress, "no RDMA device leads there");
-  }
-  await(RDMA_CM_EVENT_ADDR_RESOLVED, "the address");
+  resolve_address();
   if (!core_.same_device(id_)) {
     throw SetupError(SetupCause::kAddress, target_ + " is reached through another device than " +
                                                core_.info().name +
@@ -137,6 +123,44 @@ void CmConnector::resolve() {
     fail(SetupCause::kAddress, "no route");
   }
   await(RDMA_CM_EVENT_ROUTE_RESOLVED, "the route");
+}
+
+// fabric.device may be an address: the source. Or it names a device. Then the routing table gives
+// the source, since a VLAN of the port has an address of its own. Where the table prefers another
+// device, the best address of this one is the source.
+void CmConnector::resolve_address() {
+  const std::string& choice = core_.options().device;
+  sockaddr_storage own = core_.own_address();
+  const bool bound = !choice.empty() && own.ss_family == address_.ss_family;
+  const bool by_name = parse_ip(choice).ss_family == 0;
+  if (bound && by_name && is_routed_through_device()) return;
+  resolve_from(bound ? reinterpret_cast<sockaddr*>(&own) : nullptr);
+}
+
+bool CmConnector::is_routed_through_device() {
+  try {
+    resolve_from(nullptr);
+    if (core_.same_device(id_)) return true;
+  } catch (const SetupError& error) {
+    if (error.cause() != SetupCause::kAddress) throw;
+  }
+  make_id();
+  return false;
+}
+
+void CmConnector::resolve_from(sockaddr* source) {
+  const VerbsOptions& options = core_.options().verbs;
+  if (options.traffic_class != 0) {
+    auto tos = static_cast<std::uint8_t>(options.traffic_class);
+    if (::rdma_set_option(id_, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos)) != 0) {
+      fail(SetupCause::kSystem, "traffic class");
+    }
+  }
+  if (::rdma_resolve_addr(id_, source, reinterpret_cast<sockaddr*>(&address_),
+                          left_ms(deadline_)) != 0) {
+    fail(SetupCause::kAddress, "no RDMA device leads there");
+  }
+  await(RDMA_CM_EVENT_ADDR_RESOLVED, "the address");
 }
 
 void CmConnector::connect(std::uint32_t queue_pair_number, const VerbsAttributes& attributes,

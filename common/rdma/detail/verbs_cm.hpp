@@ -36,6 +36,9 @@ class CmConnector {
 
  private:
   void make_id();  // a new one, with another port
+  void resolve_address();
+  bool is_routed_through_device();      // false: with a new id
+  void resolve_from(sockaddr* source);  // nullptr: the routing table gives it
   void await(rdma_cm_event_type wanted, const std::string& what);
   [[noreturn]] void fail(SetupCause cause, const std::string& what) const;
 

@@ -18,8 +18,8 @@ namespace {
 
 // Beyond the depth asked for, so that the first queue pairs need no resizing.
 constexpr std::uint32_t kSlack = 512;
-// Soft-iWARP resizes none: room for all that the queue pairs of one queue may flush, 2 MiB.
-constexpr std::uint32_t kIwarpSlack = 1u << 16;
+// Where a queue cannot grow: room for all that its queue pairs may flush, some 2 to 4 MiB.
+constexpr std::uint32_t kFixedSlack = 1u << 16;
 constexpr std::size_t kPollBatch = 16;  // 48 bytes each, on the stack
 
 [[noreturn]] void throw_errno(const std::string& what) {
@@ -62,7 +62,7 @@ VerbsCompletionQueue::VerbsCompletionQueue(std::shared_ptr<VerbsCore> core, std:
                                              " has a depth of 1 to " + std::to_string(limit));
   }
   if (channel != nullptr) wake_ = channel->wake();
-  const std::uint32_t slack = core_->iwarp() ? kIwarpSlack : kSlack;
+  const std::uint32_t slack = core_->resizes_queues() ? kSlack : kFixedSlack;
   queue_ = ::ibv_create_cq(core_->context(), static_cast<int>(std::min(depth + slack, limit)),
                            nullptr, channel == nullptr ? nullptr : channel->channel(), 0);
   if (queue_ == nullptr) throw_errno("cannot create a completion queue of " + core_->info().name);

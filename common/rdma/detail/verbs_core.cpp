@@ -131,6 +131,7 @@ VerbsCore::VerbsCore(const DeviceOptions& options)
   }
   binds_windows_ = !iwarp() && probe_windows(chosen_, limits_, domain());
   if (!binds_windows_) do_without_windows();
+  resizes_queues_ = probe_resize(context());
   if (limits_.atomic_cap == IBV_ATOMIC_NONE) {
     note_once("atomics", chosen_.name +
                              " has no remote atomics: FETCH_ADD and COMPARE_SWAP are refused, and "

@@ -56,6 +56,7 @@ class VerbsCore : public DeviceNotes, public ConnectionRegistry<VerbsConnection>
   // Grants are memory windows of type 2, which the device lets one queue pair use only. Where it
   // has none they are registrations, whose keys work on any connection of this device.
   bool binds_windows() const noexcept { return binds_windows_; }
+  bool resizes_queues() const noexcept { return resizes_queues_; }
   // Also for tests on a device that has them: before anything is allocated.
   void do_without_windows();
   // Some connection's completions will never come from the device.
@@ -118,6 +119,7 @@ class VerbsCore : public DeviceNotes, public ConnectionRegistry<VerbsConnection>
   ChosenDevice chosen_;
   ibv_device_attr limits_{};
   bool binds_windows_ = false;
+  bool resizes_queues_ = false;
   DeviceInfo info_;
   std::unique_ptr<ibv_pd, int (*)(ibv_pd*)> domain_{nullptr, &::ibv_dealloc_pd};
   std::unique_ptr<rdma_event_channel, void (*)(rdma_event_channel*)> channel_{

@@ -144,4 +144,9 @@ bool probe_windows(const ChosenDevice& chosen, const ibv_device_attr& limits, ib
   return bind(queue_pair.get(), window.get(), region.get(), access);
 }
 
+bool probe_resize(ibv_context* context) {
+  const QueueHandle queue = probe_queue(context);
+  return queue != nullptr && ::ibv_resize_cq(queue.get(), queue->cqe + 1) == 0;
+}
+
 }  // namespace tickpath::rdma::detail

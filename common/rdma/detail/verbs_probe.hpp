@@ -22,4 +22,7 @@ std::uint32_t probe_send_depth(ibv_context* context, ibv_pd* domain, std::uint32
 // functions whose firmware forbids the bind say and give them all the same.
 bool probe_windows(const ChosenDevice& chosen, const ibv_device_attr& limits, ibv_pd* domain);
 
+// A completion queue can grow after it was made. Soft-iWARP's cannot.
+bool probe_resize(ibv_context* context);
+
 }  // namespace tickpath::rdma::detail

@@ -251,6 +251,7 @@ ibv_cq* ibv_create_cq(ibv_context* context, int entries, void* user, ibv_comp_ch
 
 int ibv_resize_cq(ibv_cq* queue, int entries) {
   TICKPATH_PASS_ON(ibv_resize_cq, queue, entries);
+  if (!static_cast<const Context*>(queue->context)->fake->resizes_queues) return ENOSYS;
   queue->cqe = entries;
   return 0;
 }

@@ -53,6 +53,22 @@ std::uint8_t gid_index_of(const rdma_cm_id& id) {
   return found == gids.end() ? 0 : static_cast<std::uint8_t>(found - gids.begin());
 }
 
+void set_source(rdma_cm_id& id, const sockaddr& address) {
+  std::memcpy(&id.route.addr.src_storage, &address,
+              address.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+}
+
+// The address of an interface whose network, of 24 bits, has the target; "": no route leads there.
+std::string source_towards(const std::string& target) {
+  const auto network = [](const std::string& address) {
+    return address.substr(0, address.rfind('.') + 1);
+  };
+  for (const FakeInterface& each : world->host.interfaces)
+    for (const std::string& address : each.addresses)
+      if (!network(target).empty() && network(address) == network(target)) return address;
+  return "";
+}
+
 int join(rdma_cm_id* id) {
   const Lock lock(guard);
   ++world->asked.joins;
@@ -187,10 +203,33 @@ int rdma_bind_addr(rdma_cm_id* id, sockaddr* address) {
     return -1;
   }
   id->verbs = context_at(text, id->port_num);
-  std::memcpy(&id->route.addr.src_storage, address,
-              address->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+  set_source(*id, *address);
   errno = ENODEV;
   return id->verbs == nullptr ? -1 : 0;
+}
+
+// Without a source the routing table gives one. Peers have IPv4 addresses.
+int rdma_resolve_addr(rdma_cm_id* id, sockaddr* source, sockaddr* target, int timeout_ms) {
+  TICKPATH_PASS_ON(rdma_resolve_addr, id, source, target, timeout_ms);
+  const Lock lock(guard);
+  const std::string from = source == nullptr ? source_towards(text_of(*target)) : text_of(*source);
+  world->asked.resolved.push_back(from);
+  sockaddr_storage own{};
+  own.ss_family = AF_INET;
+  ::inet_pton(AF_INET, from.c_str(), &reinterpret_cast<sockaddr_in&>(own).sin_addr);
+  set_source(*id, reinterpret_cast<const sockaddr&>(own));
+  id->verbs = from.empty() ? nullptr : context_at(from, id->port_num);
+  push(static_cast<Channel&>(*id->channel), id,
+       id->verbs == nullptr ? RDMA_CM_EVENT_ADDR_ERROR : RDMA_CM_EVENT_ADDR_RESOLVED,
+       id->verbs == nullptr ? -ENODEV : 0);
+  return 0;
+}
+
+int rdma_resolve_route(rdma_cm_id* id, int timeout_ms) {
+  TICKPATH_PASS_ON(rdma_resolve_route, id, timeout_ms);
+  const Lock lock(guard);
+  push(static_cast<Channel&>(*id->channel), id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+  return 0;
 }
 
 int rdma_join_multicast(rdma_cm_id* id, sockaddr* group, void* user) {

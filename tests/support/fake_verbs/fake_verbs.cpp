@@ -106,6 +106,14 @@ FakeHost fake_host(std::string_view kind) {
              {"ib0", ipoib_address(kGuid), ipoib_broadcast(0xffff), {"10.0.0.1", "fe80::5"}},
              {"ib0.8001", ipoib_address(kGuid), ipoib_broadcast(0x8001), {"10.8.0.1"}}}};
   }
+  if (kind == "vlan") {
+    FakeHost host = fake_host("two_devices");
+    host.devices[0].ports[0].gids = {"fe80::1", "::ffff:10.0.0.1", "::ffff:10.7.0.1"};
+    host.interfaces = {{"eth0", {2, 0, 0, 0, 0, 1}, {}, {"10.0.0.1"}},
+                       {"eth0.7", {2, 0, 0, 0, 0, 1}, {}, {"10.7.0.1"}},
+                       {"eth1", {2, 0, 0, 0, 0, 2}, {}, {"10.0.1.1"}}};
+    return host;
+  }
   if (kind == "vf") {
     FakeHost host = fake_host("roce");
     host.devices[0].binds_windows = false;
@@ -145,6 +153,11 @@ std::vector<ibv_ah_attr> FakeVerbs::handles() const {
 std::vector<std::string> FakeVerbs::bound() const {
   const Lock lock(guard);
   return world->asked.bound;
+}
+
+std::vector<std::string> FakeVerbs::resolved() const {
+  const Lock lock(guard);
+  return world->asked.resolved;
 }
 
 std::vector<std::uint32_t> FakeVerbs::receive_bytes() const {

@@ -30,6 +30,7 @@ struct FakeDevice {
   ibv_transport_type transport = IBV_TRANSPORT_IB;
   bool has_windows = true;    // it says so, and allocates them
   bool binds_windows = true;  // false: the bind fails (IBV_WC_MW_BIND_ERR)
+  bool resizes_queues = true;
 };
 
 struct FakeInterface {
@@ -45,7 +46,8 @@ struct FakeHost {
 };
 
 // roce, dual_port (one device), two_devices, infiniband (with IPoIB, and a child interface of P_Key
-// 8001), vf (it allocates windows and binds none), efa. Throws std::invalid_argument.
+// 8001), vlan (a RoCE port with a VLAN, and a device beside it), vf (it allocates windows and binds
+// none), efa. Throws std::invalid_argument.
 FakeHost fake_host(std::string_view kind);
 
 // An IPoIB interface's hardware address: four bytes of queue pair, then the port's GID.
@@ -62,6 +64,7 @@ class FakeVerbs {
   // What it was asked for, in order.
   std::vector<ibv_ah_attr> handles() const;          // ibv_create_ah
   std::vector<std::string> bound() const;            // rdma_bind_addr
+  std::vector<std::string> resolved() const;         // rdma_resolve_addr: sources; "": no route
   std::vector<std::uint32_t> receive_bytes() const;  // ibv_post_recv
   std::vector<std::uint16_t> pkey_indexes() const;   // of queue pairs that went to INIT
   std::size_t joins() const;                         // rdma_join_multicast, with _ex

@@ -34,6 +34,7 @@ struct Channel : rdma_event_channel {
 struct Asked {
   std::vector<ibv_ah_attr> handles;
   std::vector<std::string> bound;
+  std::vector<std::string> resolved;
   std::vector<std::uint32_t> receive_bytes;
   std::vector<std::uint16_t> pkey_indexes;
   std::size_t joins = 0;

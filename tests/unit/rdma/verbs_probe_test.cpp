@@ -59,6 +59,21 @@ TEST(VerbsProbe, ARegionOfMoreThanTwoGibGoesWithoutAWindow) {
   EXPECT_FALSE(fits_window((std::size_t{1} << 31) + 1));
 }
 
+// Sixteen queue pairs whose sends are more than the queue was made for.
+TEST(VerbsCompletionQueue, HasRoomForItsQueuePairsWhereADeviceResizesNone) {
+  for (const bool resizes : {true, false}) {
+    test_support::FakeHost host = fake_host("roce");
+    host.devices[0].resizes_queues = resizes;
+    const FakeVerbs verbs(host);
+    const auto device = open_device(bare_verbs());
+    const auto queue = device->create_queue(64, nullptr);
+    std::vector<std::unique_ptr<DatagramQueuePair>> pairs;
+    for (int i = 0; i < 16; ++i)
+      pairs.push_back(device->create_datagram_queue_pair(*queue, {.send_depth = 1024}));
+    EXPECT_EQ(pairs.size(), 16u) << resizes;
+  }
+}
+
 TEST(VerbsProbe, AnAdaptersLibraryMustKeepItsLocks) {
   const FakeVerbs verbs(fake_host("roce"));
   ::setenv("MLX5_SINGLE_THREADED", "1", 1);
