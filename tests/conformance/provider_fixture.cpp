@@ -28,7 +28,8 @@ std::string nothing_missing() { return {}; }
 std::string fresh_port_at(const char* variable) {
   const char* address = std::getenv(variable);
   const std::string host = address == nullptr ? "127.0.0.1" : address;
-  return host + ":" + std::to_string(test_support::free_port("0.0.0.0"));
+  const bool v6 = host.find(':') != std::string::npos;
+  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(test_support::free_port("0.0.0.0"));
 }
 
 // At the address of the RDMA device.

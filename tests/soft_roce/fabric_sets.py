@@ -18,6 +18,13 @@ ONE_MACHINE_ONLY = ("RefusesAnAddressThatSomebodyListensOn", "ListensAgainAfterA
 # And a group that a test takes away, as no test can of a network.
 SHM_ONLY = ("Pending.APeerThatNeverConfirmsHoldsUpNoOtherSubscriber", "Pending.TheOldestSetUpMakesRoomForOneMore",
             "SharedRecordsStress.ANaiveSequenceLockIsFoundOut", "Multicast.JoinsAGroupAgainThatWasLostAndKeepsTheConnection")
+SECOND_DEVICE = ("ip link add d1 type dummy; ip link set d1 up; ip -6 addr add fd77::1/64 dev d1 nodad; "
+                 "rdma link add rxe1 type rxe netdev d1")
+WITHOUT_IT = "rdma link delete rxe1; ip link delete d1"
+# One test of each kind of request, of rights, of waking and of a listener's address.
+SAMPLE = ("AllowsExactlyWhatWasGranted", "CompareSwapChangesOnlyWhatMatches", "FetchAddReturnsTheOldValueAndWraps",
+          "FailsWhatThePeerDidNotAllow", "AReadSeesTheWriteBeforeIt", "EchoesManyMessagesInOrder", "RevokesForOneConnectionOnly",
+          "WakesAnArmedQueueWhenAMessageArrives", "RefusesAnAddressThatSomebodyListensOn")
 # What asks the peer for an answer: a lost packet is sent again, in order.
 ASKING = ("AReadSeesTheWriteBeforeIt", "LosesNoFetchAddOfSeveralProcesses", "EchoesManyMessagesInOrder")
 
@@ -39,6 +46,16 @@ def conformance(run):
         gtest.all_passed(one, "")
     with run.step("conformance runs the same tests on shm and on verbs"):
         gtest.print_equal(shm, one)
+    with run.step("a sample of conformance over IPv6, on the second of two devices"):
+        guest = run.guest()
+        guest.run(["sh", "-ec", SECOND_DEVICE])
+        try:
+            wanted = ":".join(of.replace("*", name).format("verbs") for name in SAMPLE)
+            found = gtest.in_guest(run, guest, binary, wanted, "verbs", 300, "second", {"TICKPATH_VERBS_ADDRESS": "fd77::1"})
+            gtest.all_passed(found, "")
+            expect(gtest.count(found, "passed") == len(SAMPLE), f"of {SAMPLE} there passed {found}")
+        finally:
+            guest.run(["sh", "-c", WITHOUT_IT])
 
 
 def conformance_but_what_is_told(run, provider, label):
