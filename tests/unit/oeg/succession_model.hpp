@@ -1,13 +1,14 @@
 // The steps of the small world (succession_world.hpp) in which every order of events is searched.
 //
 // A stopped process, a slow network and a wrong suspicion need no fault of their own: their step
-// does not happen yet. The budget limits the faults: a program dies or hangs for good, an answer is
-// lost, a connection is cut, a witness starts again.
+// does not happen yet. The budget limits the faults, such as a program that dies or an answer that
+// is lost.
 #pragma once
 
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <tuple>
 
 #include "oeg/succession.hpp"
 #include "tests/unit/oeg/succession_world.hpp"
@@ -488,7 +489,8 @@ class Model final : private WorldSearch<World, Hash> {
     const Node& node = world.node(id);
     if (waits_for_word(world, id)) give_up(world, id);
     if (node.rules.may_take_back()) return wait_for_successor(world, id);
-    if (node.rules.role() != Role::kOutsider || node.asking) return;
+    const bool is_gone = static_cast<int>(node.change.witness) < first_life(world);
+    if (node.rules.role() != Role::kOutsider || (node.asking && !is_gone)) return;
     if (node.joining != Joining::kNo && !is_streamed_to(world, id)) {
       World next = world;
       end_joining(next, id);
@@ -523,7 +525,7 @@ class Model final : private WorldSearch<World, Hash> {
     const bool knows = !world.node(id).newcomer || mutant_ == Mutant::kNewcomerRenounces;
     if (!leads(world, 3 - id)) {
       if (other.rules.role() == Role::kOutsider || !knows) return;
-      other.is_told = true;
+      std::tie(other.is_told, other.told) = std::pair(true, world.node(id).rules.renounced());
       return visit(next, "is refused:", id);
     }
     if (other.rules.needs_confirmation() && !knows) {
@@ -533,7 +535,7 @@ class Model final : private WorldSearch<World, Hash> {
     if (world.joins >= budget_.joins) return hide();
     ++next.joins;
     if (other.rules.needs_confirmation()) {
-      other.rules.on_peer_renounced();
+      other.rules.on_peer_renounced(world.node(id).rules.renounced());
       write_down(other);
       post(next, 3 - id);
     }
@@ -551,16 +553,17 @@ class Model final : private WorldSearch<World, Hash> {
     World next = world;
     Node& node = next.node(id);
     node.is_told = false;
+    const Leadership told = std::exchange(node.told, {});
     if (node.rules.role() == Role::kLeader && node.rules.needs_confirmation()) {
       if (next.log.writer == id) next.log.given_up = true;
       node.rules.on_standby_lost();
-      node.rules.on_peer_renounced();
+      node.rules.on_peer_renounced(told);
     } else if (node.rules.role() == Role::kStandby && next.log.writer == 3 - id) {
       fence(next);
       take_entries(next, id, next.log.end);
-      node.rules.on_peer_renounced();
+      node.rules.on_peer_renounced(told);
     } else if (node.rules.role() == Role::kClaimant) {
-      node.rules.on_peer_renounced();
+      node.rules.on_peer_renounced(told);
     }
     after_change(next, id);
     visit(next, "hears that the other one has renounced:", id);

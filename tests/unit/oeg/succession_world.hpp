@@ -91,6 +91,7 @@ struct Node {
   bool newcomer = false;  // it remembers nothing
   Joining joining = Joining::kNo;
   bool is_told = false;  // the other one has renounced, and this one has not looked yet
+  Leadership told;       // the newest word that it renounces
   bool hangs = false;
   bool operator==(const Node&) const = default;
 };
@@ -321,7 +322,7 @@ inline bool waits_for_word(const World& world, int id, int first_life) {
   const Succession& rules = world.node(id).rules;
   if (!rules.blocked() && rules.role() != Role::kClaimant) return false;
   const auto wanted = rules.wanted();
-  return !wanted || static_cast<int>(wanted->witness) < first_life ||
+  return !wanted || static_cast<int>(wanted->witness) < first_life || rules.other_came_first() ||
          is_settled_by_none(world, *wanted);
 }
 
