@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <tuple>
+#include <utility>
 
 #include "oeg/succession.hpp"
 #include "tests/unit/oeg/succession_world.hpp"
@@ -82,7 +82,7 @@ class Model final : private WorldSearch<World, Hash> {
         fault(next, "dies", id);
       }
       if (node.hangs) continue;
-      if (node.is_told && node.rules.role() == Role::kLeader) {  // first of all in its turn
+      if (node.told && node.rules.role() == Role::kLeader) {  // first of all in its turn
         hear_renunciation(world, id);
         continue;
       }
@@ -103,7 +103,7 @@ class Model final : private WorldSearch<World, Hash> {
       if (node.rules.role() == Role::kLeader) lead(world, id);
       if (world.log.writer == 3 - id) stand_by(world, id);
       join(world, id);
-      if (node.is_told) hear_renunciation(world, id);
+      if (node.told) hear_renunciation(world, id);
     }
     if (world.log.writer != 0 && !world.log.cut && world.cuts < budget_.cuts) {
       World next = world;
@@ -518,14 +518,14 @@ class Model final : private WorldSearch<World, Hash> {
     visit(next, led ? "is led:" : "asks for its place again:", id);
   }
 
-  // To ask is to say that one has renounced. An oeg that has lost its memory cannot say that.
+  // To ask is to renounce. An oeg that has lost its memory cannot do that.
   void ask_to_join(const World& world, int id) {
     World next = world;
     Node& other = next.node(3 - id);
     const bool knows = !world.node(id).newcomer || mutant_ == Mutant::kNewcomerRenounces;
     if (!leads(world, 3 - id)) {
       if (other.rules.role() == Role::kOutsider || !knows) return;
-      std::tie(other.is_told, other.told) = std::pair(true, world.node(id).rules.renounced());
+      other.told = world.node(id).rules.renounced();
       return visit(next, "is refused:", id);
     }
     if (other.rules.needs_confirmation() && !knows) {
@@ -552,8 +552,7 @@ class Model final : private WorldSearch<World, Hash> {
   void hear_renunciation(const World& world, int id) {
     World next = world;
     Node& node = next.node(id);
-    node.is_told = false;
-    const Leadership told = std::exchange(node.told, {});
+    const Leadership told = *std::exchange(node.told, std::nullopt);
     if (node.rules.role() == Role::kLeader && node.rules.needs_confirmation()) {
       if (next.log.writer == id) next.log.given_up = true;
       node.rules.on_standby_lost();
