@@ -316,6 +316,22 @@ TEST(RecordingLoader, PlansSeveralDaysWithoutTheirNights) {
   EXPECT_EQ(plan({.from_ns = kDay + at(3)}).duration_ns, 6 * kMs);
 }
 
+// A time of 0 in the afternoon is no midnight.
+TEST(RecordingLoader, AMessageWithoutATimeNeitherWaitsNorEndsTheReplay) {
+  const Folder folder;
+  constexpr std::uint64_t kNoonNs = 43'200'000 * kMs;
+  std::vector<Bytes> messages;
+  for (std::uint64_t i = 0; i < 10; ++i)
+    messages.push_back(system_event('Q', i == 4 ? 0 : kNoonNs + (i + 1) * kMs));
+  write_recording(folder / "zero.itch50", messages);
+  const auto plan = [&](const PaceOptions& pace) {
+    return plan_replay({folder / "zero.itch50", "", pace});
+  };
+  EXPECT_EQ(plan({}).duration_ns, 9 * kMs);
+  EXPECT_EQ(plan({.to_ns = 2 * kNoonNs - 1}).messages, 10u);
+  EXPECT_EQ(plan({.from_ns = kNoonNs + 8 * kMs}).duration_ns, 2 * kMs);
+}
+
 TEST(RecordingLoader, PlansHowMuchIsLeftFromAnyTime) {
   const Folder folder;
   write_recording(folder / "plan.itch50", orders(1'024, kMs));
