@@ -6,6 +6,7 @@
 #include "replayed_orders.hpp"
 #include "sim/recordings/dbn_reader.hpp"
 #include "sim/recordings/lobster.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/recordings.hpp"
 #include "tests/unit/itch/dbn_messages.hpp"
 
@@ -77,6 +78,22 @@ TEST(RecordedPlaces, MoveUpByWhatASnapshotShowsToBeGone) {
   EXPECT_THAT(fills_at(reader, 34'201 * kSecondNs + 1, 1'000'000),
               ElementsAre(Field(&LoggedReport::last_shares, 20u)))
       << "behind order 2, and ahead of order 3";
+}
+
+// The second file begins with what rests, and executes 60 of it: 100 were ahead of ours.
+TEST(RecordedPlaces, AreKeptFromOneDatabentoFileToTheNext) {
+  const test_support::Folder folder;
+  std::vector<itch::dbn::MboMessage> second =
+      a_second_apart({mbo('R', 'N', 0, 0, 0), mbo('A', 'B', 1, 100, 100), mbo('T', 'A', 0, 100, 60),
+                      mbo('F', 'B', 1, 100, 60), mbo('C', 'B', 1, 100, 60)},
+                     10);
+  for (std::size_t i = 0; i < 2; ++i) second[i].flags = itch::dbn::kSnapshot;
+  itch::test::write_file(
+      folder / "a.dbn",
+      itch::test::file_of(a_second_apart({mbo('A', 'B', 5, 99, 10), mbo('A', 'B', 1, 100, 100)})));
+  itch::test::write_file(folder / "b.dbn", itch::test::file_of(second));
+  const auto recording = itch::open_recording(folder / "a.dbn" + "," + folder / "b.dbn");
+  EXPECT_THAT(fills_at(*recording, 34'205 * kSecondNs, 1'000'000), IsEmpty());
 }
 
 // Orders gather crossed; the auction at 99 is none that ours, which rest at 100, took part in.
