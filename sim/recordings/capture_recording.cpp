@@ -140,7 +140,6 @@ bool CaptureRecording::take(const files::Datagram& datagram) {
     expected_ = announced == announced_first_.end() ? begin : std::min(begin, announced->second);
     miss_before(begin);
     first_captured_ns_ = datagram.time_ns;
-    first_due_ns_ = first.size() >= kHeaderBytes ? timestamp_ns(first.data()) : 0;
     started_ = true;
   } else if (!ours) {
     std::span<const std::byte> first;
@@ -236,6 +235,12 @@ void CaptureRecording::make_event(char code, std::uint64_t time_of_day_ns, std::
   made.due_ns = due_ns;
 }
 
+// By the message at hand, the first one that has a time.
+void CaptureRecording::begin_times(std::uint64_t time_of_day_ns) {
+  const std::uint64_t since = due_of(current_);
+  first_due_ns_ = time_of_day_ns - std::min(time_of_day_ns, since);
+}
+
 std::uint64_t CaptureRecording::due_of(const Packet& packet) const noexcept {
   const std::uint64_t since =
       packet.time_ns > first_captured_ns_ ? packet.time_ns - first_captured_ns_ : 0;
@@ -269,6 +274,8 @@ ReadStatus CaptureRecording::next(RecordedMessage& message) {
         continue;
       }
       ++counts_.messages;
+      if (first_due_ns_ == 0 && bytes.size() >= kHeaderBytes)
+        begin_times(timestamp_ns(bytes.data()));
       deliver(bytes, due_of(current_), message);
       return ReadStatus::kMessage;
     }

@@ -10,8 +10,8 @@
 // what is missing at either end: a heartbeat or an end of session names the next number (MoldUDP64
 // 1.00, "Heartbeats", "End of Session").
 //
-// Messages are due as the capture's clock says: the first at its own ITCH time, the others as much
-// later as their packets came later.
+// Messages are due as the capture's clock says: the first that has an ITCH time is due then, the
+// others as much later as their packets came later.
 #pragma once
 
 #include <array>
@@ -82,6 +82,7 @@ class CaptureRecording final : public RecordingReader {
                       std::uint64_t time_ns) const noexcept;
   void begin_session();
   void make_event(char code, std::uint64_t time_of_day_ns, std::uint64_t due_ns);
+  void begin_times(std::uint64_t time_of_day_ns);
   std::uint64_t due_of(const Packet& packet) const noexcept;
   bool take(const files::Datagram& datagram);
   void hear_announced(const mold::PacketHeader& header);
@@ -102,7 +103,7 @@ class CaptureRecording final : public RecordingReader {
   std::map<std::string, std::uint64_t> announced_first_;
   std::uint64_t announced_ = 0;
   std::uint64_t first_captured_ns_ = 0;
-  std::uint64_t first_due_ns_ = 0;
+  std::uint64_t first_due_ns_ = 0;  // at first_captured_ns_; 0: not known yet
   std::uint64_t last_due_ns_ = 0;
   TradingDay day_;
   Packet next_session_{};       // its first one, until the session at hand is delivered

@@ -272,6 +272,16 @@ Bytes event(char code) {
       SystemEvent{.header = {.timestamp = kFirstTimeNs - 1000}, .event_code = code});
 }
 
+TEST(CaptureRecordings, AreDueByTheFirstMessageThatHasATime) {
+  const Bytes zero = test::encoded(SystemEvent{.event_code = 'O'});
+  auto reader = opened(
+      test::pcap_file({test::udp_frame(kStartNs, test::mold_packet(1, {zero})),
+                       test::udp_frame(kStartNs + 500, test::mold_packet(2, {message(2)})),
+                       test::udp_frame(kStartNs + 700, test::mold_packet(3, {message(3)}))}));
+  EXPECT_THAT(test::collect(*reader).times,
+              ::testing::ElementsAre(0, kFirstTimeNs + 2, kFirstTimeNs + 202));
+}
+
 TEST(CaptureRecordings, GoOnWithASessionThatBeginsWhenTheOneBeforeIsSilent) {
   constexpr std::uint64_t kLaterNs = CaptureRecording::kSessionSilenceNs + 1'000'000;
   std::vector<Frame> frames = feed(2);
