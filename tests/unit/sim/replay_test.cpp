@@ -96,6 +96,13 @@ TEST(Pace, FromSomeTimeOnTheFirstDayPlaysAllOfTheOthers) {
   EXPECT_EQ(pace.due(kOpenNs + 3'999 * kMs), 7'000 * kMs) << "a clock that runs back";
 }
 
+TEST(Pace, BeginsWithTheFirstMessageThatHasATime) {
+  Pace pace({});
+  EXPECT_EQ(pace.due(0), 0u);
+  EXPECT_EQ(pace.due(kOpenNs), 0u) << "not half a day later";
+  EXPECT_EQ(pace.due(kOpenNs + 5 * kMs), 5 * kMs);
+}
+
 TEST(Pace, SeeksIntoAnotherDay) {
   constexpr std::uint64_t kDay = 86'400'000 * kMs;
   Pace pace({.rate = 1'000'000, .burst = 1});
