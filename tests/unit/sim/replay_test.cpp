@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "common/base/error.hpp"
+#include "common/iex/codec.hpp"
+#include "common/iex/iex_tp.hpp"
 #include "common/net/multicast.hpp"
 #include "recorded.hpp"
 #include "report_log.hpp"
@@ -11,6 +13,7 @@
 #include "sim/replay/replayer.hpp"
 #include "tests/support/patience.hpp"
 #include "tests/support/process.hpp"
+#include "tests/unit/itch/capture_test_support.hpp"
 
 namespace tickpath::sim {
 namespace {
@@ -299,6 +302,31 @@ TEST(RecordingLoader, PlansMessagesAndDurationAndStopsAtTo) {
   EXPECT_EQ(plan.messages, 10u);
   EXPECT_EQ(plan.duration_ns, 18 * kMs);
   EXPECT_EQ(plan_replay({folder / "plan.itch50", "", {.to_ns = kOpenNs + 4 * kMs}}).messages, 5u);
+}
+
+TEST(RecordingLoader, PlaysAListOfDeepCaptures) {
+  const Folder folder;
+  const auto write_capture = [&](const std::string& name, std::uint64_t sequence) {
+    Bytes event(iex::kMaxMessageBytes);
+    event.resize(iex::encode(iex::SystemEvent{.event = 'O'}, event.data()));
+    Bytes segment(iex::kSegmentHeaderBytes);
+    itch::test::put(segment, static_cast<std::uint16_t>(event.size()));
+    segment.insert(segment.end(), event.begin(), event.end());
+    iex::store_header({.protocol = iex::kDeep10,
+                       .session = 7,
+                       .payload_bytes = static_cast<std::uint16_t>(2 + event.size()),
+                       .message_count = 1,
+                       .first_sequence_number = sequence,
+                       .send_time_ns = kOpenNs + sequence},
+                      segment.data());
+    itch::test::write_file(folder / name,
+                           itch::test::pcap_file({itch::test::udp_frame(kOpenNs, segment)}));
+    return folder / name;
+  };
+  const std::string paths = write_capture("a.pcap", 1) + "," + write_capture("b.pcap", 2);
+  const auto recording =
+      open_feed_recording({.path = paths, .protocol = control::FeedProtocol::kIexDeep10});
+  EXPECT_EQ(itch::test::collect(*recording).messages.size(), 2u);
 }
 
 TEST(RecordingLoader, PlansSeveralDaysWithoutTheirNights) {
