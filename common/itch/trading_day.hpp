@@ -45,8 +45,9 @@ class TradingDay {
   }
 
   // By a message's time, since its own midnight. No venue is silent, and no clock off, for half a
-  // day within one.
+  // day within one. 0 is no time: some writers leave it out. At midnight sharp 'D' is needed.
   DayBreak on_time(std::uint64_t time_of_day_ns) noexcept {
+    if (time_of_day_ns == 0) return DayBreak::kNone;
     constexpr std::uint64_t kHalfDayNs = kDayNs / 2;
     const bool fell = std::exchange(fell_, time_of_day_ns + kHalfDayNs < last_ns_);
     // The time before this one was off, and no midnight has passed.

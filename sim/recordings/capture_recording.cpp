@@ -133,19 +133,26 @@ bool CaptureRecording::take(const files::Datagram& datagram) {
       return false;
     }
     session_ = cursor.header().session;
+    first_session_ = session_.view();
+    std::erase(first_session_, '\0');
     const std::uint64_t begin = cursor.header().sequence_number;
     const auto announced = announced_first_.find(std::string(cursor.header().session.view()));
     expected_ = announced == announced_first_.end() ? begin : std::min(begin, announced->second);
     miss_before(begin);
     first_captured_ns_ = datagram.time_ns;
-    first_due_ns_ = first.size() >= kHeaderBytes ? timestamp_ns(first.data()) : 0;
     started_ = true;
   } else if (!ours) {
-    ++counts_.other_sessions;
+    std::span<const std::byte> first;
+    if (cursor.next(first) && begins_session(cursor.header(), first, datagram.time_ns))
+      next_session_ = {{payload.begin(), payload.end()}, datagram.time_ns};
+    else
+      ++counts_.other_sessions;
     return false;
   }
   ++counts_.packets;
   ++channels_[files::destination_text(datagram)];
+  heard_ns_ = std::max(heard_ns_, datagram.time_ns);
+  session_ended_ = session_ended_ || cursor.header().is_end_of_session();
   if (cursor.header().messages() == 0) {
     ++counts_.heartbeats;
     hear_announced(cursor.header());
@@ -176,7 +183,8 @@ bool CaptureRecording::open_next() {
   while (!held_.empty()) {
     auto first = held_.begin();
     const std::uint64_t sequence = first->first;
-    if (sequence > expected_ && !ended_ && held_.size() < kHeldPacketsMax) return false;
+    const bool more_may_come = !ended_ && next_session_.bytes.empty();
+    if (sequence > expected_ && more_may_come && held_.size() < kHeldPacketsMax) return false;
     current_ = std::move(first->second);
     held_.erase(first);
     cursor_ = mold::PacketCursor(current_.bytes);
@@ -190,8 +198,71 @@ bool CaptureRecording::open_next() {
   return false;
 }
 
+// Another session than the one at hand, which is over.
+bool CaptureRecording::begins_session(const mold::PacketHeader& header,
+                                      std::span<const std::byte> first,
+                                      std::uint64_t time_ns) const noexcept {
+  const bool is_over =
+      session_ended_ ? time_ns >= heard_ns_ : time_ns > heard_ns_ + kSessionSilenceNs;
+  return is_over && header.sequence_number == 1 && is_itch(first);
+}
+
+// Everything of the session at hand was delivered.
+void CaptureRecording::begin_session() {
+  miss_before(announced_);
+  Packet packet = std::exchange(next_session_, {});
+  mold::PacketCursor cursor(packet.bytes);
+  std::span<const std::byte> first;
+  (void)cursor.next(first);
+  ++counts_.later_sessions;
+  ++counts_.packets;
+  session_ = cursor.header().session;
+  heard_ns_ = packet.time_ns;
+  session_ended_ = false;
+  announced_ = 0;
+  expected_ = 1;
+  if (!day_.over())
+    make_event(SystemEvent::kEndOfMessages, day_.time_ns() % TradingDay::kDayNs, last_due_ns_);
+  if (message_type(first.data()) != SystemEvent::kType)
+    make_event(SystemEvent::kStartOfMessages, timestamp_ns(first.data()), due_of(packet));
+  held_.emplace(cursor.header().sequence_number, std::move(packet));
+}
+
+void CaptureRecording::make_event(char code, std::uint64_t time_of_day_ns, std::uint64_t due_ns) {
+  Made& made = made_.emplace_back();
+  (void)encode(SystemEvent{.header = {.timestamp = time_of_day_ns}, .event_code = code},
+               made.bytes.data());
+  made.due_ns = due_ns;
+}
+
+// By the message at hand, the first one that has a time.
+void CaptureRecording::begin_times(std::uint64_t time_of_day_ns) {
+  const std::uint64_t since = due_of(current_);
+  first_due_ns_ = time_of_day_ns - std::min(time_of_day_ns, since);
+}
+
+std::uint64_t CaptureRecording::due_of(const Packet& packet) const noexcept {
+  const std::uint64_t since =
+      packet.time_ns > first_captured_ns_ ? packet.time_ns - first_captured_ns_ : 0;
+  return first_due_ns_ + since;
+}
+
+void CaptureRecording::deliver(std::span<const std::byte> bytes, std::uint64_t due_ns,
+                               RecordedMessage& message) {
+  message.bytes = bytes;
+  message.begins_day = day_.on_message(bytes) == DayBreak::kDay;
+  // Packets of two channels may come in another order than their messages: never backwards.
+  message.timestamp_ns = last_due_ns_ = std::max(last_due_ns_, due_ns);
+}
+
 ReadStatus CaptureRecording::next(RecordedMessage& message) {
   for (;;) {
+    if (!made_.empty()) {
+      current_made_ = made_.front();
+      made_.pop_front();
+      deliver(current_made_.bytes, current_made_.due_ns, message);
+      return ReadStatus::kMessage;
+    }
     for (std::span<const std::byte> bytes; cursor_.next(bytes);) {
       if (cursor_sequence_++ < expected_) {
         ++counts_.repeated;
@@ -203,12 +274,9 @@ ReadStatus CaptureRecording::next(RecordedMessage& message) {
         continue;
       }
       ++counts_.messages;
-      message.bytes = bytes;
-      message.begins_day = day_.on_message(bytes) == DayBreak::kDay;
-      // Packets of two channels may come in another order than their messages: never backwards.
-      const std::uint64_t since =
-          current_.time_ns > first_captured_ns_ ? current_.time_ns - first_captured_ns_ : 0;
-      message.timestamp_ns = last_due_ns_ = std::max(last_due_ns_, first_due_ns_ + since);
+      if (first_due_ns_ == 0 && bytes.size() >= kHeaderBytes)
+        begin_times(timestamp_ns(bytes.data()));
+      deliver(bytes, due_of(current_), message);
       return ReadStatus::kMessage;
     }
     if (cursor_.status() != mold::PacketStatus::kOk && !current_.bytes.empty()) {
@@ -217,6 +285,10 @@ ReadStatus CaptureRecording::next(RecordedMessage& message) {
       cursor_ = mold::PacketCursor({});
     }
     if (open_next()) continue;
+    if (!next_session_.bytes.empty()) {
+      begin_session();
+      continue;
+    }
     if (read_packet() || !held_.empty()) continue;
     miss_before(announced_);
     return damage_.empty() ? ReadStatus::kEnd : ReadStatus::kDamaged;
@@ -224,10 +296,10 @@ ReadStatus CaptureRecording::next(RecordedMessage& message) {
 }
 
 std::string CaptureRecording::remarks() const {
-  std::string session(session_.view());
-  std::erase(session, '\0');
-  std::string text = std::to_string(counts_.packets) + " packets of session \"" + session + "\"";
+  std::string text =
+      std::to_string(counts_.packets) + " packets of session \"" + first_session_ + "\"";
   const detail::Remarks add{text, ", "};
+  add(counts_.later_sessions, "later sessions, each another day");
   add(counts_.repeated, "messages came twice");
   add(counts_.missing, "messages are missing");
   add(counts_.gaps, "gaps");

@@ -1,18 +1,22 @@
 // Packet captures of an ITCH feed as recordings: the MoldUDP64 datagrams of a pcap or pcapng file,
 // put in order by their sequence numbers.
 //
-// One session is read, the first that begins with an ITCH 5.0 message. Redundant channels (A and B)
+// The first session that begins with an ITCH 5.0 message is read. When it has ended, or has been
+// silent for kSessionSilenceNs, a session that begins at 1 is read behind it: another day, which S
+// 'C' and 'O' part from the one before where the feed does not. Redundant channels (A and B)
 // of it in one capture are arbitrated: each message is delivered once, from whichever packet came
 // first, in order. A packet from the future waits until the missing ones have come, or
 // kHeldPacketsMax packets wait: then it is a gap, counted, and the replay goes on behind it. So is
 // what is missing at either end: a heartbeat or an end of session names the next number (MoldUDP64
 // 1.00, "Heartbeats", "End of Session").
 //
-// Messages are due as the capture's clock says: the first at its own ITCH time, the others as much
-// later as their packets came later.
+// Messages are due as the capture's clock says: the first that has an ITCH time is due then, the
+// others as much later as their packets came later.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,6 +24,7 @@
 
 #include "common/files/packet_capture.hpp"
 #include "common/itch/moldudp64.hpp"
+#include "common/itch/stock_messages.hpp"
 #include "common/itch/trading_day.hpp"
 #include "sim/recordings/recording.hpp"
 
@@ -34,6 +39,7 @@ struct CaptureRecordingCounts {
   std::uint64_t missing = 0;          // messages in them
   std::uint64_t empty_messages = 0;   // blocks of length 0: passed over
   std::uint64_t damaged_packets = 0;  // blocks that disagree with the packet's length
+  std::uint64_t later_sessions = 0;   // that were read behind the first one
   std::uint64_t other_sessions = 0;   // datagrams of sessions that were left out
   std::uint64_t other_datagrams = 0;  // not MoldUDP64
 };
@@ -41,6 +47,8 @@ struct CaptureRecordingCounts {
 class CaptureRecording final : public RecordingReader {
  public:
   static constexpr std::size_t kHeldPacketsMax = 256;
+  // A sender that has nothing to say sends a heartbeat each second (MoldUDP64 1.00, "Heartbeats").
+  static constexpr std::uint64_t kSessionSilenceNs = 10'000'000'000;
 
   // Looks for the first ITCH message. Throws RecordingError: no capture, or none in it.
   explicit CaptureRecording(std::unique_ptr<files::ByteSource> source);
@@ -61,8 +69,21 @@ class CaptureRecording final : public RecordingReader {
     std::uint64_t time_ns;  // captured
   };
 
+  // A system event that parts two days.
+  struct Made {
+    std::array<std::byte, SystemEvent::kLength> bytes;
+    std::uint64_t due_ns;
+  };
+
   void find_session();
   bool read_packet();
+  void deliver(std::span<const std::byte> bytes, std::uint64_t due_ns, RecordedMessage& message);
+  bool begins_session(const mold::PacketHeader& header, std::span<const std::byte> first,
+                      std::uint64_t time_ns) const noexcept;
+  void begin_session();
+  void make_event(char code, std::uint64_t time_of_day_ns, std::uint64_t due_ns);
+  void begin_times(std::uint64_t time_of_day_ns);
+  std::uint64_t due_of(const Packet& packet) const noexcept;
   bool take(const files::Datagram& datagram);
   void hear_announced(const mold::PacketHeader& header);
   bool open_next();
@@ -71,6 +92,7 @@ class CaptureRecording final : public RecordingReader {
   std::string name_;
   files::PacketCapture capture_;
   mold::Session session_{};
+  std::string first_session_;        // its name
   std::uint16_t iex_protocol_ = 0;   // of a datagram of IEX's; 0: none was seen
   std::uint64_t cme_datagrams_ = 0;  // before the first of ours
   bool started_ = false;             // a first message was found
@@ -81,9 +103,14 @@ class CaptureRecording final : public RecordingReader {
   std::map<std::string, std::uint64_t> announced_first_;
   std::uint64_t announced_ = 0;
   std::uint64_t first_captured_ns_ = 0;
-  std::uint64_t first_due_ns_ = 0;
+  std::uint64_t first_due_ns_ = 0;  // at first_captured_ns_; 0: not known yet
   std::uint64_t last_due_ns_ = 0;
   TradingDay day_;
+  Packet next_session_{};       // its first one, until the session at hand is delivered
+  std::uint64_t heard_ns_ = 0;  // when the last packet of the session at hand was captured
+  bool session_ended_ = false;  // says its sender
+  std::deque<Made> made_;       // to be delivered first
+  Made current_made_{};
   std::multimap<std::uint64_t, Packet> held_;  // by their first sequence number, not opened yet
   Packet current_{};
   mold::PacketCursor cursor_{{}};

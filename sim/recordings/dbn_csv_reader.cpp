@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <unordered_set>
+#include <map>
 
+#include "sim/recordings/dbn_remarks.hpp"
 #include "sim/recordings/detail/remarks.hpp"
 
 namespace tickpath::itch {
@@ -87,9 +88,13 @@ bool is_databento_csv(std::string_view start) noexcept {
   return header.find(kEventColumn) != std::string_view::npos;
 }
 
-DbnCsvReader::DbnCsvReader(std::unique_ptr<files::ByteSource> source)
-    : source_(std::move(source)), lines_(*source_, "Databento's CSV") {
+DbnCsvReader::DbnCsvReader(std::unique_ptr<files::ByteSource> source,
+                           std::shared_ptr<DbnOrders> orders)
+    : source_(std::move(source)),
+      lines_(*source_, "Databento's CSV"),
+      orders_(orders == nullptr ? std::make_shared<DbnOrders>() : std::move(orders)) {
   read_header();
+  file_ = orders_->add_file();
   if (at_[kSymbol] != kNowhere) read_symbols();
 }
 
@@ -114,13 +119,13 @@ void DbnCsvReader::read_header() {
 // Finds the first name of every instrument. read_line() reports damage when it comes to it.
 void DbnCsvReader::read_symbols() {
   std::string_view line;
-  std::unordered_set<std::uint32_t> named;
+  std::map<std::uint32_t, std::string> names;
   while (lines_.next(line) && split(line)) {
     std::uint32_t instrument = 0;
-    if (detail::parse_integer(field(kInstrument), instrument) && !field(kSymbol).empty() &&
-        named.insert(instrument).second)
-      orders_.name(instrument, std::string(field(kSymbol)));
+    if (detail::parse_integer(field(kInstrument), instrument) && !field(kSymbol).empty())
+      names.try_emplace(instrument, field(kSymbol));
   }
+  orders_->expect(names);
   lines_.rewind();
   (void)lines_.next(line);  // the header
 }
@@ -163,16 +168,15 @@ bool DbnCsvReader::read_line() {
                        " fields separated by commas: " + detail::quoted(line));
   dbn::MboMessage record;
   if (const std::string wrong = parse(record); !wrong.empty()) return lines_.fail(wrong);
-  if (!field(kSymbol).empty()) orders_.name(record.instrument, std::string(field(kSymbol)));
-  orders_.take(record);
+  orders_->take(record, std::string(field(kSymbol)));
   return true;
 }
 
 ReadStatus DbnCsvReader::next(RecordedMessage& message) {
-  while (!orders_.next(message)) {
+  while (!orders_->next(message)) {
     if (!ended_ && read_line()) continue;
     ended_ = true;
-    if (orders_.tell_snapshots()) continue;
+    if (orders_->end_file(file_, !lines_.error().empty())) continue;
     damage_ = lines_.error();
     return damage_.empty() ? ReadStatus::kEnd : ReadStatus::kDamaged;
   }
@@ -180,7 +184,7 @@ ReadStatus DbnCsvReader::next(RecordedMessage& message) {
 }
 
 std::string DbnCsvReader::remarks() const {
-  std::string text = "Databento CSV, " + remarks_of(orders_);
+  std::string text = "Databento CSV, " + remarks_of(*orders_, file_);
   detail::add_remark(text, source_->trailing_bytes(), detail::kTrailingBytes);
   return text;
 }

@@ -31,19 +31,21 @@ bool is_databento_csv(std::string_view start) noexcept;
 
 class DbnCsvReader final : public RecordingReader {
  public:
-  // Throws RecordingError: the header lacks a column of market by order.
-  explicit DbnCsvReader(std::unique_ptr<files::ByteSource> source);
+  // orders: as DbnReader has them. Throws RecordingError: the header lacks a column of market by
+  // order.
+  explicit DbnCsvReader(std::unique_ptr<files::ByteSource> source,
+                        std::shared_ptr<DbnOrders> orders = nullptr);
 
   ReadStatus next(RecordedMessage& message) override;
   std::uint64_t file_bytes_read() const override { return source_->file_bytes_read(); }
   std::uint64_t file_bytes_total() const override { return source_->file_bytes_total(); }
   RecordingFormat format() const noexcept override { return RecordingFormat::kDatabentoCsv; }
-  std::uint64_t midnight_ns() const override { return orders_.midnight_ns(); }
+  std::uint64_t midnight_ns() const override { return orders_->midnight_ns(); }
   std::vector<std::pair<std::string, std::string>> names() const override {
-    return orders_.names();
+    return orders_->names();
   }
   std::string remarks() const override;
-  const DbnCounts& counts() const noexcept { return orders_.counts(); }
+  const DbnCounts& counts() const noexcept { return orders_->counts(); }
 
  private:
   enum Column : std::size_t {
@@ -76,7 +78,8 @@ class DbnCsvReader final : public RecordingReader {
   detail::TextLines lines_;
   std::array<std::size_t, kColumns> at_{};  // of each column in a line; kNowhere: there is none
   std::vector<std::string_view> fields_;    // of the line at hand
-  DbnOrders orders_{std::map<std::uint32_t, std::string>{}};
+  std::shared_ptr<DbnOrders> orders_;
+  std::size_t file_;  // among those of orders_
   bool ended_ = false;
 };
 

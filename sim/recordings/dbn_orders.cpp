@@ -1,7 +1,6 @@
 #include "sim/recordings/dbn_orders.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
 #include "sim/recordings/detail/nasdaq_listing.hpp"
@@ -22,26 +21,27 @@ constexpr std::size_t kListedFirstMax = 8'192;
 constexpr std::size_t kFillsOfAnEventMax = 4'096;
 // No two records lie so far apart: what claims to is damage.
 constexpr std::uint64_t kSilenceMax = 366 * kNsPerDay;
+// Files are parted by the times of receipt. Their events may overlap by the time on the way.
+constexpr std::uint64_t kFilesOverlapMaxNs = 1'000'000'000;
+// A snapshot comes in one go.
+constexpr std::uint64_t kSnapshotSilenceNs = 1'000'000'000;
 
 // Away from the other side; see the header.
 std::int64_t rounded_to_price4(std::int64_t price, Side side) noexcept {
   return price / kPerPrice4 + (side == Side::kSell && price % kPerPrice4 != 0);
 }
 
-Side side_of(const dbn::MboMessage& record) noexcept {
-  return record.side == 'A' ? Side::kSell : Side::kBuy;
+std::uint64_t received_ns(const dbn::MboMessage& record) noexcept {
+  return record.receive_time_ns == dbn::kNoTime ? record.event_time_ns : record.receive_time_ns;
 }
 
-// ": ES, NQ and 3 more".
-std::string names_text(const std::set<std::string>& symbols) {
-  constexpr std::size_t kShown = 8;
-  std::string text;
-  std::size_t shown = 0;
-  for (const std::string& symbol : symbols) {
-    if (shown == kShown) return text + " and " + std::to_string(symbols.size() - kShown) + " more";
-    text += (shown++ == 0 ? ": " : ", ") + symbol;
-  }
-  return text;
+// ITCH has eight characters.
+bool fits(const std::string& name) {
+  return name.size() <= Stock{}.characters.size() && is_symbol(Stock(name));
+}
+
+Side side_of(const dbn::MboMessage& record) noexcept {
+  return record.side == 'A' ? Side::kSell : Side::kBuy;
 }
 
 std::string number_of(std::uint32_t instrument) {
@@ -77,41 +77,53 @@ bool DbnOrders::next(RecordedMessage& message) {
   return true;
 }
 
-std::string DbnOrders::name_of(std::uint32_t instrument) const {
-  const auto named = symbols_.find(instrument);
-  return named == symbols_.end() ? "" : named->second;
-}
-
-// ITCH has eight characters.
 Stock DbnOrders::stock_for(std::uint32_t instrument, const std::string& name) const {
-  const bool fits = name.size() <= Stock{}.characters.size() && is_symbol(Stock(name));
+  if (!fits(name)) return Stock(number_of(instrument));
   const auto known = known_.find(name);
   const bool free = known == known_.end() || !known->second.instrument;
-  return Stock(fits && free ? name : number_of(instrument));
+  return Stock(free ? name : number_of(instrument));
+}
+
+// The symbol's place in the directory, a new one if need be; nullptr: there is no room.
+DbnOrders::Name* DbnOrders::list_symbol(const Stock& stock) {
+  const std::string symbol(stock.view());
+  if (const auto known = known_.find(symbol); known != known_.end()) return &known->second;
+  if (known_.size() == kLocatesMax) {
+    ++counts_.beyond_locates;
+    return nullptr;
+  }
+  const auto locate = static_cast<std::uint16_t>(known_.size() + 1);
+  emit(detail::nasdaq_listing({locate, 0, last_ns_ % kNsPerDay}, stock));
+  return &known_.emplace(symbol, Name{.listed = {locate, stock}}).first->second;
 }
 
 // The instrument's place in the directory, a new one if need be; nullptr: there is no room.
 DbnOrders::Instrument* DbnOrders::list(std::uint32_t instrument) {
   if (const auto found = listed_.find(instrument); found != listed_.end()) return &found->second;
-  const std::string name = name_of(instrument);
+  const std::string name = calls_.of(instrument);
+  pass_on(name);
   const Stock stock = stock_for(instrument, name);
-  const std::string symbol(stock.view());
-  auto known = known_.find(symbol);
-  if (known == known_.end()) {
-    if (known_.size() == kLocatesMax) {
-      ++counts_.beyond_locates;
-      return nullptr;
-    }
-    const auto locate = static_cast<std::uint16_t>(known_.size() + 1);
-    known = known_.emplace(symbol, Name{{locate, stock}, std::nullopt, {}}).first;
-    emit(detail::nasdaq_listing({locate, 0, last_ns_ % kNsPerDay}, stock));
-  }
-  known->second.instrument = instrument;
-  if (!name.empty() && name != symbol) {
+  Name* const known = list_symbol(stock);
+  if (known == nullptr) return nullptr;
+  known->instrument = instrument;
+  if (name.empty() && calls_.maps(instrument)) ++counts_.unmapped;
+  if (!name.empty() && name != stock.view()) {
     const std::string shown = detail::printable(name);
-    if (known->second.stood_for.insert(shown).second) names_.emplace_back(symbol, shown);
+    if (known->stood_for.insert(shown).second) names_.emplace_back(stock.view(), shown);
   }
-  return &listed_.emplace(instrument, Instrument{known->second.listed, {}}).first->second;
+  return &listed_.emplace(instrument, Instrument{.listed = known->listed}).first->second;
+}
+
+// Another instrument is about to be listed by this name. One that had it on a day before, and has
+// had no record since, loses it, unless several have it at a time.
+void DbnOrders::pass_on(const std::string& name) {
+  const auto known = known_.find(name);
+  if (known == known_.end() || !known->second.instrument) return;
+  const bool is_of_today = listed_.at(*known->second.instrument).day == last_ns_ / kNsPerDay;
+  if (is_of_today) known->second.shared = true;
+  if (known->second.shared) return;
+  ++counts_.renamed;
+  unlist(*known->second.instrument);
 }
 
 // Its orders are taken out, and its symbol is free.
@@ -120,78 +132,95 @@ void DbnOrders::unlist(std::uint32_t instrument) {
   if (listed == listed_.end()) return;
   turn_to(listed->second);
   clear();
-  orders_ = nullptr;
-  fills_ = nullptr;
-  known_.at(std::string(stock_.view())).instrument.reset();
+  at_ = nullptr;
+  snapshots_.erase(instrument);
+  known_.at(std::string(listed->second.listed.stock.view())).instrument.reset();
   listed_.erase(listed);
 }
 
 void DbnOrders::list_all() {
-  if (symbols_.size() > kListedFirstMax) return;
-  for (const auto& [instrument, symbol] : symbols_) (void)list(instrument);
+  if (calls_.all().size() > kListedFirstMax) return;
+  for (const auto& [instrument, symbol] : calls_.all()) {
+    if (fits(symbol))
+      (void)list_symbol(Stock(symbol));
+    else
+      (void)list(instrument);
+  }
 }
 
-void DbnOrders::name(std::uint32_t instrument, const std::string& symbol) {
-  const auto [named, is_new] = symbols_.try_emplace(instrument, symbol);
-  if (!is_new && named->second == symbol) return;
+// False: it is called so already, or is listed by its number.
+bool DbnOrders::call(std::uint32_t instrument, const std::string& symbol) {
+  const std::string before = calls_.of(instrument);
+  if (before == symbol) return false;
   if (listed_.contains(instrument)) {
-    if (is_new) {
+    if (before.empty()) {
+      calls_.set(instrument, symbol);
       ++counts_.named_late;
-      return;
+      return false;
     }
     ++counts_.renamed;
-    (void)tell_snapshots();
     unlist(instrument);
     const auto known = known_.find(symbol);
     if (known != known_.end() && known->second.instrument) unlist(*known->second.instrument);
   }
-  named->second = symbol;
-  if (midnight_ns_ != 0 && symbols_.size() <= kListedFirstMax) (void)list(instrument);
+  calls_.set(instrument, symbol);
+  return true;
 }
 
-// Another day's names, where the metadata has them.
-void DbnOrders::begin_day(const dbn::MboMessage& record) {
-  const std::uint64_t time_ns =
-      record.receive_time_ns == dbn::kNoTime ? record.event_time_ns : record.receive_time_ns;
-  const std::uint64_t day = time_ns / kNsPerDay;
-  if (mappings_.empty() || time_ns == dbn::kNoTime || day == day_) return;
-  day_ = day;
-  const std::chrono::year_month_day date{
-      std::chrono::sys_days{std::chrono::days{static_cast<int>(day)}}};
-  const auto number = static_cast<std::uint32_t>(static_cast<int>(date.year()) * 10'000) +
-                      static_cast<unsigned>(date.month()) * 100 + static_cast<unsigned>(date.day());
-  for (const dbn::Mapping& mapping : mappings_)
-    if (mapping.from <= number && number < mapping.to) name(mapping.instrument, mapping.symbol);
+void DbnOrders::name(std::uint32_t instrument, const std::string& symbol) {
+  calls_.set_for_good(instrument);
+  if (call(instrument, symbol) && midnight_ns_ != 0 && calls_.all().size() <= kListedFirstMax)
+    (void)list(instrument);
+}
+
+// Another day's names, where the metadata has them. The day is that of the receipt, unless this
+// time is damaged. False: it is the same day.
+bool DbnOrders::begin_day(const dbn::MboMessage& record) {
+  if (!calls_.by_day()) return false;
+  const std::uint64_t told_ns = midnight_ns_ + last_ns_;
+  const std::uint64_t received = received_ns(record);
+  const bool is_near =
+      received != dbn::kNoTime && received + kNsPerDay > told_ns && received < told_ns + kNsPerDay;
+  const std::uint64_t day = (is_near ? received : told_ns) / kNsPerDay;
+  if (day <= calls_.day() && !known_.empty()) return false;
+  const DbnNames::Day begun = calls_.begin_day(day);
+  for (const std::uint32_t instrument : begun.without) unlist(instrument);
+  for (const auto& [instrument, symbol] : begun.names) {
+    if (calls_.of(instrument).empty()) unlist(instrument);  // listed by its number until now
+    (void)call(instrument, symbol);
+  }
+  return true;
 }
 
 // The time of what follows.
 void DbnOrders::advance(const dbn::MboMessage& record) {
-  const std::uint64_t received_ns = record.receive_time_ns;
+  const std::uint64_t receipt_ns = record.receive_time_ns;
   std::uint64_t time_ns = record.event_time_ns;
   if (time_ns == dbn::kNoTime) {
-    time_ns = received_ns;
-  } else if (received_ns != dbn::kNoTime) {
-    const std::uint64_t apart =
-        time_ns < received_ns ? received_ns - time_ns : time_ns - received_ns;
+    time_ns = receipt_ns;
+  } else if (receipt_ns != dbn::kNoTime) {
+    const std::uint64_t apart = time_ns < receipt_ns ? receipt_ns - time_ns : time_ns - receipt_ns;
     if ((record.flags & dbn::kSnapshot) != 0 || apart > kNsPerDay) {
       counts_.snapshot_times += apart != 0;
-      time_ns = received_ns;
+      time_ns = receipt_ns;
     }
   }
   if (midnight_ns_ == 0 && time_ns != dbn::kNoTime)
     midnight_ns_ = std::max<std::uint64_t>(time_ns / kNsPerDay * kNsPerDay, 1);
   const std::uint64_t last_ns = midnight_ns_ + last_ns_;
+  const bool first_of_file = std::exchange(file_begins_, false);
   if (time_ns == dbn::kNoTime || (time_ns > last_ns && time_ns - last_ns > kSilenceMax)) {
     ++counts_.unusable_times;
   } else if (time_ns < last_ns) {
     ++counts_.time_reversals;
+    goes_back_ = goes_back_ || (first_of_file && last_ns - time_ns > kFilesOverlapMaxNs);
   } else {
     last_ns_ = time_ns - midnight_ns_;
   }
 }
 
 // Sets the header of what is emitted. False: the record is left out.
-bool DbnOrders::accept(const dbn::MboMessage& record) {
+bool DbnOrders::accept(const dbn::MboMessage& record, const std::string& symbol) {
   if (publisher_ == 0) publisher_ = record.publisher;
   if (record.publisher != publisher_) {
     ++counts_.other_publishers;
@@ -201,22 +230,20 @@ bool DbnOrders::accept(const dbn::MboMessage& record) {
     ++counts_.not_by_order;
     return false;
   }
-  const bool first = known_.empty();
   advance(record);
-  begin_day(record);
-  if (first) list_all();
+  if (begin_day(record) || known_.empty()) list_all();
+  if (!symbol.empty()) (void)call(record.instrument, symbol);
   Instrument* const instrument = list(record.instrument);
   if (instrument == nullptr) return false;
+  instrument->day = last_ns_ / kNsPerDay;
   turn_to(*instrument);
   return true;
 }
 
 // What follows is of this instrument.
 void DbnOrders::turn_to(Instrument& instrument) {
-  stock_ = instrument.listed.stock;
   header_ = {instrument.listed.locate, 0, last_ns_ % kNsPerDay};
-  orders_ = &instrument.orders;
-  fills_ = &instrument.fills;
+  at_ = &instrument;
 }
 
 bool DbnOrders::price_of(const dbn::MboMessage& record, Side side, std::uint32_t& price) {
@@ -228,19 +255,32 @@ bool DbnOrders::price_of(const dbn::MboMessage& record, Side side, std::uint32_t
   }
   if (record.price % kPerPrice4 != 0) {
     ++counts_.rounded_prices;
-    rounded_.emplace(stock_.view());
+    rounded_.emplace(at_->listed.stock.view());
   }
   price = static_cast<std::uint32_t>(rounded_to_price4(record.price, side));
   return true;
 }
 
-void DbnOrders::take(const dbn::MboMessage& record) {
-  if ((record.flags & dbn::kSnapshot) == 0) (void)tell_snapshots();
-  if (!accept(record)) return;
+std::size_t DbnOrders::add_file(const std::vector<dbn::Mapping>& mappings) {
+  calls_.add(mappings);
+  return files_++;
+}
+
+bool DbnOrders::end_file(std::size_t file, bool damaged) {
+  if (files_ended_ == file) {
+    ++files_ended_;
+    file_begins_ = true;
+  }
+  return (damaged || files_ended_ == files_) && tell_snapshots();
+}
+
+void DbnOrders::take(const dbn::MboMessage& record, const std::string& symbol) {
+  if ((record.flags & dbn::kSnapshot) == 0 && record.publisher == publisher_) end_snapshots(record);
+  if (!accept(record, symbol)) return;
   ++counts_.records;
   if (take_snapshot(record)) return;
   apply(record);
-  if (!fills_->empty() && record.action != 'F') settle_fills(record.action);
+  if (!at_->fills.empty() && record.action != 'F') settle_fills(record.action);
   if ((record.flags & dbn::kLast) != 0) end_event();
 }
 
@@ -266,8 +306,14 @@ void DbnOrders::apply(const dbn::MboMessage& record) {
 }
 
 void DbnOrders::add(const dbn::MboMessage& record) {
-  if (const auto before = orders_->find(record.order_id); before != orders_->end()) {
+  if (const auto before = at_->orders.find(record.order_id); before != at_->orders.end()) {
     ++counts_.repeated_orders;
+    Order& order = before->second;
+    if (keeps_its_place(order, record)) {
+      order.filled = 0;
+      if (record.size < order.shares) reduce(before, order.shares - record.size);
+      return;
+    }
     remove(before);
   }
   std::uint32_t price = 0;
@@ -278,19 +324,31 @@ void DbnOrders::add(const dbn::MboMessage& record) {
   }
   if (!price_of(record, side, price)) return;
   const Order order{next_reference_++, side, price, record.size, 0};
-  orders_->emplace(record.order_id, order);
+  at_->orders.emplace(record.order_id, order);
+  rest(order);
   emit(AddOrder{.header = header_,
                 .order_reference_number = order.reference,
                 .buy_sell_indicator = indicator_of(side),
                 .shares = order.shares,
-                .stock = stock_,
+                .stock = at_->listed.stock,
                 .price = price});
 }
 
+// The order, which has shares, counts at its level.
+void DbnOrders::rest(const Order& order) { ++levels_of(order.side)[order.price]; }
+
+void DbnOrders::leave(const Order& order) {
+  Levels& levels = levels_of(order.side);
+  const auto level = levels.find(order.price);
+  if (--level->second == 0) levels.erase(level);
+}
+
 void DbnOrders::remove(Orders::iterator order) {
-  if (order->second.shares != 0)
+  if (order->second.shares != 0) {
     emit(OrderDelete{.header = header_, .order_reference_number = order->second.reference});
-  orders_->erase(order);
+    leave(order->second);
+  }
+  at_->orders.erase(order);
 }
 
 // Shares leave the book by their owner's will.
@@ -303,8 +361,8 @@ void DbnOrders::reduce(Orders::iterator order, std::uint32_t shares) {
 }
 
 void DbnOrders::cancel(const dbn::MboMessage& record) {
-  const auto found = orders_->find(record.order_id);
-  if (found == orders_->end()) {
+  const auto found = at_->orders.find(record.order_id);
+  if (found == at_->orders.end()) {
     ++counts_.unknown_orders;
     return;
   }
@@ -314,12 +372,12 @@ void DbnOrders::cancel(const dbn::MboMessage& record) {
   if (record.size > told)
     reduce(found, record.size - told);
   else if (order.shares == 0)
-    orders_->erase(found);
+    at_->orders.erase(found);
 }
 
 void DbnOrders::modify(const dbn::MboMessage& record) {
-  const auto found = orders_->find(record.order_id);
-  if (found == orders_->end()) return add(record);  // as Databento's own books do
+  const auto found = at_->orders.find(record.order_id);
+  if (found == at_->orders.end()) return add(record);  // as Databento's own books do
   Order& order = found->second;
   order.filled = 0;
   std::uint32_t price = 0;
@@ -330,11 +388,13 @@ void DbnOrders::modify(const dbn::MboMessage& record) {
   }
   // A fill took all of it, and now it is said to be there: as good as new.
   if (order.shares == 0) {
-    orders_->erase(found);
+    at_->orders.erase(found);
     return add(record);
   }
   const std::uint64_t before = order.reference;
+  leave(order);
   order = {next_reference_++, order.side, price, record.size, 0};
+  rest(order);
   emit(OrderReplace{.header = header_,
                     .original_order_reference_number = before,
                     .new_order_reference_number = order.reference,
@@ -343,22 +403,31 @@ void DbnOrders::modify(const dbn::MboMessage& record) {
 }
 
 void DbnOrders::fill(const dbn::MboMessage& record) {
-  const auto found = orders_->find(record.order_id);
-  if (found == orders_->end() || found->second.shares == 0 || record.size == 0) {
+  std::uint32_t price = 0;
+  const auto found = at_->orders.find(record.order_id);
+  if (found == at_->orders.end() || found->second.shares == 0 || record.size == 0) {
     // The order may be hidden, or older than the recording. The trade took place all the same.
     ++counts_.unknown_orders;
-    return print(record);
+    const bool is_told = at_->cross_ns == last_ns_;  // by the cross
+    if (!is_told && record.size != 0 && price_of(record, side_of(record), price))
+      print(record, price);
+    return;
   }
   Order& order = found->second;
   const std::uint32_t shares = std::min(record.size, order.shares);
   counts_.clamped_fills += record.size > order.shares;
-  std::uint32_t price = 0;
   if (!price_of(record, order.side, price)) price = order.price;
-  if (fills_->size() == kFillsOfAnEventMax) fills_->clear();
-  fills_->push_back({record.order_id, order.filled});
+  if (at_->fills.size() == kFillsOfAnEventMax) at_->fills.clear();
+  at_->fills.push_back({record.order_id, order.filled});
+  execute(order, shares, price);
+}
+
+void DbnOrders::execute(Order& order, std::uint32_t shares, std::uint32_t price) {
   order.shares -= shares;
   order.filled += shares;
-  if (price == order.price) {
+  if (order.shares == 0) leave(order);
+  const bool of_cross = at_->cross_ns == last_ns_;
+  if (price == order.price && !of_cross) {
     emit(OrderExecuted{.header = header_,
                        .order_reference_number = order.reference,
                        .executed_shares = shares,
@@ -368,39 +437,58 @@ void DbnOrders::fill(const dbn::MboMessage& record) {
                                 .order_reference_number = order.reference,
                                 .executed_shares = shares,
                                 .match_number = next_match_++,
-                                .printable = 'Y',
+                                .printable = of_cross ? 'N' : 'Y',
                                 .execution_price = price});
   }
 }
 
 // Behind a record. Cancels may be events of their own, directly behind those of their fills.
 void DbnOrders::settle_fills(char action) {
-  std::erase_if(*fills_, [&](const Fill& fill) {
+  std::erase_if(at_->fills, [&](const Fill& fill) {
     if (action != 'C' && action != 'M') return fill.counted;
-    const auto order = orders_->find(fill.order_id);
-    const bool settled = order == orders_->end() || order->second.filled <= fill.filled_before;
+    const auto order = at_->orders.find(fill.order_id);
+    const bool settled = order == at_->orders.end() || order->second.filled <= fill.filled_before;
     counts_.lone_fills -= settled && fill.counted;
     return settled;
   });
 }
 
 void DbnOrders::end_event() {
-  for (Fill& fill : *fills_)
+  for (Fill& fill : at_->fills)
     if (!std::exchange(fill.counted, true)) ++counts_.lone_fills;
 }
 
 void DbnOrders::trade(const dbn::MboMessage& record) {
-  if (record.side == 'N') print(record);
+  std::uint32_t price = 0;
+  if (record.side != 'N')
+    at_->cross_ns = kNoCross;  // what follows is filled by an order that came
+  else if (record.size != 0 && price_of(record, side_of(record), price))
+    is_of_auction(price) ? cross(record, price) : print(record, price);
+}
+
+bool DbnOrders::is_of_auction(std::uint32_t price) const {
+  const std::uint32_t bid = at_->bids.empty() ? 0 : at_->bids.rbegin()->first;
+  const std::uint32_t offer =
+      at_->offers.empty() ? std::numeric_limits<std::uint32_t>::max() : at_->offers.begin()->first;
+  return bid >= offer || price < bid || price > offer;
+}
+
+void DbnOrders::cross(const dbn::MboMessage& record, std::uint32_t price) {
+  at_->cross_ns = last_ns_;
+  emit(CrossTrade{.header = header_,
+                  .shares = record.size,
+                  .stock = at_->listed.stock,
+                  .cross_price = price,
+                  .match_number = next_match_++,
+                  .cross_type = 'H'});  // neither the opening nor the closing one, for all we know
 }
 
 // A trade with an order that was not displayed.
-void DbnOrders::print(const dbn::MboMessage& record) {
-  std::uint32_t price = 0;
-  if (record.size == 0 || !price_of(record, side_of(record), price)) return;
+void DbnOrders::print(const dbn::MboMessage& record, std::uint32_t price) {
   emit(NonCrossTrade{.header = header_,
                      .buy_sell_indicator = 'B',
                      .shares = record.size,
-                     .stock = stock_,
+                     .stock = at_->listed.stock,
                      .price = price,
                      .match_number = next_match_++});
 }
@@ -408,7 +496,8 @@ void DbnOrders::print(const dbn::MboMessage& record) {
 // So that the same file gives the same messages.
 std::vector<DbnOrders::Orders::iterator> DbnOrders::orders_by_arrival() {
   std::vector<Orders::iterator> result;
-  for (auto order = orders_->begin(); order != orders_->end(); ++order) result.push_back(order);
+  for (auto order = at_->orders.begin(); order != at_->orders.end(); ++order)
+    result.push_back(order);
   std::ranges::sort(result, {}, [](const auto& order) { return order->second.reference; });
   return result;
 }
@@ -423,26 +512,45 @@ void DbnOrders::clear() {
 bool DbnOrders::take_snapshot(const dbn::MboMessage& record) {
   if ((record.flags & dbn::kSnapshot) == 0) return false;
   const auto under_way = snapshots_.find(record.instrument);
-  if (record.action == 'R') {
-    snapshots_[record.instrument].clear();
-  } else if (record.action == 'A' && under_way != snapshots_.end()) {
-    under_way->second.push_back(record);
-  } else {
-    return false;
-  }
+  if (record.action != 'R' && (record.action != 'A' || under_way == snapshots_.end())) return false;
+  Snapshot& snapshot = snapshots_[record.instrument];
+  if (record.action == 'R')
+    snapshot.shown.clear();
+  else
+    snapshot.shown.push_back(record);
+  snapshot.time_ns = received_ns(record);
+  snapshot.may_be_whole = (record.flags & dbn::kLast) != 0;
   return true;
+}
+
+// Tells the snapshots that the record shows to be whole.
+void DbnOrders::end_snapshots(const dbn::MboMessage& record) {
+  const std::uint64_t now_ns = received_ns(record);
+  for (auto at = snapshots_.begin(); at != snapshots_.end();) {
+    const auto& [instrument, snapshot] = *at;
+    const bool is_silent = now_ns != dbn::kNoTime && now_ns > snapshot.time_ns &&
+                           now_ns - snapshot.time_ns >= kSnapshotSilenceNs;
+    if (instrument != record.instrument && !snapshot.may_be_whole && !is_silent) {
+      ++at;
+      continue;
+    }
+    tell_snapshot(instrument, snapshot);
+    at = snapshots_.erase(at);
+  }
 }
 
 bool DbnOrders::tell_snapshots() {
   if (snapshots_.empty()) return false;
-  for (const auto& [instrument, shown] : snapshots_) {
-    const auto listed = listed_.find(instrument);
-    if (listed == listed_.end()) continue;  // there was no room for it
-    turn_to(listed->second);
-    settle(shown);
-  }
+  for (const auto& [instrument, snapshot] : snapshots_) tell_snapshot(instrument, snapshot);
   snapshots_.clear();
   return true;
+}
+
+void DbnOrders::tell_snapshot(std::uint32_t instrument, const Snapshot& snapshot) {
+  const auto listed = listed_.find(instrument);
+  if (listed == listed_.end()) return;  // there was no room for it
+  turn_to(listed->second);
+  settle(snapshot.shown);
 }
 
 bool DbnOrders::keeps_its_place(const Order& order, const dbn::MboMessage& now) noexcept {
@@ -452,7 +560,7 @@ bool DbnOrders::keeps_its_place(const Order& order, const dbn::MboMessage& now) 
 }
 
 void DbnOrders::settle(const std::vector<dbn::MboMessage>& shown) {
-  fills_->clear();  // the snapshot says what rests
+  at_->fills.clear();  // the snapshot says what rests
   std::unordered_map<std::uint64_t, const dbn::MboMessage*> by_id;
   for (const dbn::MboMessage& record : shown) by_id[record.order_id] = &record;
   for (const auto& each : orders_by_arrival()) {
@@ -471,36 +579,6 @@ void DbnOrders::settle(const std::vector<dbn::MboMessage>& shown) {
     if (const auto left = by_id.find(record.order_id);
         left != by_id.end() && left->second == &record)
       add(record);
-}
-
-std::string remarks_of(const DbnOrders& orders) {
-  constexpr std::size_t kNamesShown = 8;
-  const DbnCounts& counts = orders.counts();
-  std::string text = std::to_string(counts.records) + " records of market by order, times UTC";
-  const detail::Remarks add{text};
-  add(counts.other_publishers, "of other venues left out");
-  add(counts.not_by_order, "of price levels left out");
-  add(counts.unknown_orders, "name unknown orders");
-  add(counts.lone_fills, "fills without their cancel");
-  add(counts.clamped_fills, "fills cut to the shares that their order had left");
-  add(counts.unusable_orders, "orders without shares or side left out");
-  add(counts.repeated_orders, "orders added twice");
-  add(counts.unusable_prices, "prices that ITCH cannot say");
-  add(counts.rounded_prices,
-      "prices rounded to 1/10,000, bids down and asks up" + names_text(orders.rounded()));
-  add(counts.beyond_locates, "of instruments beyond 65,535");
-  add(counts.unknown_actions, "of unknown actions");
-  add(counts.snapshot_times, "told at the time of the snapshot that has them");
-  add(counts.time_reversals, "earlier than the one before, told at its time");
-  add(counts.unusable_times, "without a usable time, told at the one before");
-  add(counts.renamed, "instruments named anew, which begin without orders");
-  add(counts.named_late, "names of instruments behind their first record, left out");
-  const auto& names = orders.names();
-  for (std::size_t i = 0; i < names.size() && i < kNamesShown; ++i)
-    text += (i == 0 ? "; " : ", ") + names[i].first + " is " + names[i].second;
-  if (names.size() > kNamesShown)
-    text += " and " + std::to_string(names.size() - kNamesShown) + " more (tickpath inspect)";
-  return text;
 }
 
 }  // namespace tickpath::itch

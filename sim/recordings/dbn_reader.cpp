@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sim/recordings/dbn_remarks.hpp"
 #include "sim/recordings/detail/remarks.hpp"
 
 namespace tickpath::itch {
@@ -12,10 +13,12 @@ constexpr std::size_t kReadBytes = 256 * 1024;
 
 }  // namespace
 
-DbnReader::DbnReader(std::unique_ptr<files::ByteSource> source)
-    : source_(std::move(source)), buffer_(kReadBytes) {
+DbnReader::DbnReader(std::unique_ptr<files::ByteSource> source, std::shared_ptr<DbnOrders> orders)
+    : source_(std::move(source)),
+      buffer_(kReadBytes),
+      orders_(orders == nullptr ? std::make_shared<DbnOrders>() : std::move(orders)) {
   read_metadata();
-  orders_ = std::make_unique<DbnOrders>(metadata_.symbols, metadata_.mappings);
+  file_ = orders_->add_file(metadata_.mappings);
 }
 
 // Makes `wanted` bytes available at at_, if the file has them; how many there are. The buffer grows
@@ -105,7 +108,7 @@ void DbnReader::map_symbol(std::span<const std::byte> record) {
 ReadStatus DbnReader::next(RecordedMessage& message) {
   while (!orders_->next(message)) {
     if (!ended_ && read_record()) continue;
-    if (orders_->tell_snapshots()) continue;
+    if (orders_->end_file(file_, !damage_.empty())) continue;
     return damage_.empty() ? ReadStatus::kEnd : ReadStatus::kDamaged;
   }
   return ReadStatus::kMessage;
@@ -114,7 +117,7 @@ ReadStatus DbnReader::next(RecordedMessage& message) {
 std::string DbnReader::remarks() const {
   std::string text =
       "DBN version " + std::to_string(metadata_.version) + ", dataset " + metadata_.dataset + ", ";
-  text += remarks_of(*orders_);
+  text += remarks_of(*orders_, file_);
   detail::add_remark(text, mappings_, "symbol mappings in the stream");
   detail::add_remark(text, others_, "of other types left out");
   detail::add_remark(text, source_->trailing_bytes(), detail::kTrailingBytes);

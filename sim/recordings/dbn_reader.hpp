@@ -14,8 +14,10 @@ namespace tickpath::itch {
 
 class DbnReader final : public RecordingReader {
  public:
-  // Reads the metadata. Throws RecordingError: none, or not of market by order.
-  explicit DbnReader(std::unique_ptr<files::ByteSource> source);
+  // Reads the metadata. orders: of the recording that the file is a part of; nullptr: it is all.
+  // Throws RecordingError: none, or not of market by order.
+  explicit DbnReader(std::unique_ptr<files::ByteSource> source,
+                     std::shared_ptr<DbnOrders> orders = nullptr);
 
   ReadStatus next(RecordedMessage& message) override;
   std::uint64_t file_bytes_read() const override { return source_->file_bytes_read(); }
@@ -46,7 +48,8 @@ class DbnReader final : public RecordingReader {
   std::uint64_t mappings_ = 0;
   bool ended_ = false;
   dbn::Metadata metadata_;
-  std::unique_ptr<DbnOrders> orders_;
+  std::shared_ptr<DbnOrders> orders_;
+  std::size_t file_;  // among those of orders_
 };
 
 }  // namespace tickpath::itch

@@ -41,17 +41,26 @@ struct DeepRecording::Collector {
 };
 
 template <class Message>
-void DeepRecording::tell_first(const Message& message) {
+void DeepRecording::tell_first(const Message& message, bool of_before) {
   Made& made = first_.emplace_back();
   made.size = encode(message, made.bytes.data());
+  made.of_before = of_before;
 }
 
-void DeepRecording::begin_anew(Timestamp time) {
+// time_ns: of the first segment of the new numbering.
+void DeepRecording::begin_anew(std::uint64_t time_ns) {
   first_.clear();
   next_first_ = 0;
-  clear_books(time);
-  if (day_.over())
-    tell_first(SystemEvent{.event = SystemEvent::kStartOfMessages, .timestamp = time});
+  const std::uint64_t before_ns = midnight_ns_ + last_ns_;
+  const auto before = static_cast<Timestamp>(before_ns);
+  clear_books(before);
+  const bool another_date = before_ns / kNsPerDay < time_ns / kNsPerDay;
+  if (another_date && !day_.over())
+    tell_first(SystemEvent{.event = SystemEvent::kEndOfMessages, .timestamp = before}, true);
+  if (another_date || day_.over())
+    tell_first(SystemEvent{.event = SystemEvent::kStartOfMessages,
+                           .timestamp = static_cast<Timestamp>(time_ns)},
+               false);
 }
 
 void DeepRecording::clear_books(Timestamp time) {
@@ -60,7 +69,7 @@ void DeepRecording::clear_books(Timestamp time) {
     update.timestamp = time;
     update.symbol = Symbol(symbol);
     update.price = price;
-    tell_first(update);
+    tell_first(update, true);
   };
   for (const auto& [symbol, levels] : levels_)
     for (const auto& [side, price] : levels)
@@ -76,14 +85,15 @@ itch::ReadStatus DeepRecording::next(itch::RecordedMessage& message) {
       return damage_.empty() ? itch::ReadStatus::kEnd : itch::ReadStatus::kDamaged;
     }
     has_captured_ = true;
-    if (captured_.restart) begin_anew(static_cast<Timestamp>(captured_.send_time_ns));
+    if (captured_.restart) begin_anew(captured_.send_time_ns);
   }
   if (midnight_ns_ == 0) midnight_ns_ = captured_.send_time_ns / kNsPerDay * kNsPerDay;
-  if (captured_.send_time_ns > midnight_ns_)
+  const bool made = next_first_ < first_.size();
+  const bool of_before = made && first_[next_first_].of_before;
+  if (!of_before && captured_.send_time_ns > midnight_ns_)
     last_ns_ = std::max(last_ns_, captured_.send_time_ns - midnight_ns_);
   message.timestamp_ns = last_ns_;
   message.begins_day = false;
-  const bool made = next_first_ < first_.size();
   if (made) {
     const Made& first = first_[next_first_++];
     message.bytes = std::span(first.bytes).first(first.size);

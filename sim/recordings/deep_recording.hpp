@@ -1,7 +1,8 @@
-// A packet capture of IEX DEEP as a recording, for those who replay one: its messages as they are,
-// due as the venue sent them (the send times of their segments, UTC). Where the numbering restarts,
-// updates of size 0 take out every level of before: books begin anew. If a day had ended
-// by then, a start of messages begins another, whether the capture has one or not.
+// A packet capture of IEX DEEP, or several, as a recording, for those who replay one: its messages
+// as they are, due as the venue sent them (the send times of their segments, UTC). Where the
+// numbering restarts, updates of size 0 take out every level of before: books begin anew. If a day
+// had ended by then, a start of messages begins another, whether the capture has one or not. A
+// numbering of another date ends the day before, where the capture lacks its end.
 #pragma once
 
 #include <array>
@@ -20,6 +21,7 @@
 #include "common/itch/trading_day.hpp"
 #include "sim/recordings/iex_capture_reader.hpp"
 #include "sim/recordings/recording.hpp"
+#include "sim/recordings/several_files.hpp"
 
 namespace tickpath::iex {
 
@@ -27,7 +29,7 @@ class DeepRecording final : public itch::RecordingReader {
  public:
   // Throws files::RecordingError: no capture, or none of DEEP 1.0.
   explicit DeepRecording(const std::filesystem::path& path)
-      : DeepRecording(CaptureReader::open(path), path.string()) {}
+      : DeepRecording(CaptureReader::open(path), itch::split_files(path).front()) {}
   // name: how errors call it.
   DeepRecording(std::unique_ptr<CaptureReader> capture, const std::string& name);
 
@@ -48,11 +50,12 @@ class DeepRecording final : public itch::RecordingReader {
   struct Made {
     std::array<std::byte, kMaxMessageBytes> bytes;
     std::size_t size;
+    bool of_before;  // belongs to the numbering before, and to its last time
   };
 
   template <class Message>
-  void tell_first(const Message& message);
-  void begin_anew(Timestamp time);
+  void tell_first(const Message& message, bool of_before);
+  void begin_anew(std::uint64_t time_ns);
   void clear_books(Timestamp time);
 
   Levels levels_;

@@ -6,6 +6,7 @@
 
 #include "common/base/fnv.hpp"
 #include "sim/recordings/detail/remarks.hpp"
+#include "sim/recordings/several_files.hpp"
 
 namespace tickpath::iex {
 namespace {
@@ -41,21 +42,43 @@ std::string remarks_of(const CaptureCounts& counts) {
 }
 
 std::unique_ptr<CaptureReader> CaptureReader::open(const std::filesystem::path& path) {
-  return open(files::open_file(path));
+  const std::vector<std::string> paths = itch::split_files(path);
+  std::unique_ptr<CaptureReader> reader = open(files::open_file(paths.front()));
+  for (std::size_t at = 1; reader != nullptr && at < paths.size(); ++at)
+    reader->add(files::open_file(paths[at]));
+  return reader;
 }
 
 std::unique_ptr<CaptureReader> CaptureReader::open(std::unique_ptr<files::ByteSource> source) {
   std::array<std::byte, 4> start;
   if (source->read(start) != start.size() || !files::is_packet_capture(start)) return nullptr;
   source->rewind();
-  std::unique_ptr<CaptureReader> reader(new CaptureReader(std::move(source)));
+  std::unique_ptr<CaptureReader> reader(new CaptureReader);
+  reader->add(std::move(source));
   return reader->find_feed() ? std::move(reader) : nullptr;
+}
+
+void CaptureReader::add(std::unique_ptr<files::ByteSource> source) {
+  const std::string name = source->name();
+  files_.push_back({name, std::make_unique<files::PacketCapture>(std::move(source))});
+}
+
+std::uint64_t CaptureReader::file_bytes_read() const {
+  std::uint64_t sum = 0;
+  for (const File& file : files_) sum += file.capture->file_bytes_read();
+  return sum;
+}
+
+std::uint64_t CaptureReader::file_bytes_total() const {
+  std::uint64_t sum = 0;
+  for (const File& file : files_) sum += file.capture->file_bytes_total();
+  return sum;
 }
 
 bool CaptureReader::find_feed() {
   files::Datagram datagram;
   for (int i = 0; i < kDatagramsLookedAt; ++i) {
-    if (capture_.next(datagram) != files::CaptureStatus::kDatagram) return false;
+    if (files_.front().capture->next(datagram) != files::CaptureStatus::kDatagram) return false;
     const SegmentCursor segment(datagram.payload);
     if (known(segment)) {
       protocol_ = segment.header().protocol;
@@ -72,7 +95,14 @@ bool CaptureReader::find_feed() {
 // Another session of the channel, later than everything before.
 bool CaptureReader::begins_session(const SegmentHeader& header) const noexcept {
   return header.protocol == protocol_ && header.channel == channel_ && header.session != session_ &&
-         header.first_sequence_number == 1 && header.send_time_ns > last_send_time_ns_;
+         (header.first_sequence_number == 1 || file_begins_) &&
+         header.send_time_ns > last_send_time_ns_;
+}
+
+// The first segment of a file, older than the file before. What a file repeats is no fault.
+bool CaptureReader::goes_back(const SegmentHeader& header) const noexcept {
+  return file_begins_ && header.send_time_ns <= last_send_time_ns_ &&
+         (header.session != session_ || header.first_sequence_number < first_sequence_);
 }
 
 // A number that was there before, or is smaller than any, in a segment sent later than all: a
@@ -158,19 +188,39 @@ void CaptureReader::miss_before(std::uint64_t sequence) {
   expected_ = sequence;
 }
 
+// False: the end of all files, or damage.
+bool CaptureReader::next_datagram(files::Datagram& datagram) {
+  while (files_[at_].capture->next(datagram) != files::CaptureStatus::kDatagram) {
+    const files::CaptureCounts& counts = files_[at_].capture->counts();
+    counts_.cut += counts.cut;
+    counts_.fragments += counts.fragments;
+    counts_.trailing_bytes += counts.trailing_bytes;
+    if (!damage().empty() || at_ + 1 == files_.size()) return false;
+    ++at_;
+    file_begins_ = true;
+  }
+  return true;
+}
+
 void CaptureReader::read_segment() {
   files::Datagram datagram;
-  if (capture_.next(datagram) != files::CaptureStatus::kDatagram) {
+  if (!next_datagram(datagram)) {
     ended_ = true;
-    counts_.cut = capture_.counts().cut;
-    counts_.fragments = capture_.counts().fragments;
-    counts_.trailing_bytes = capture_.counts().trailing_bytes;
     return;
   }
   const SegmentCursor segment(datagram.payload);
   const SegmentHeader& header = segment.header();
-  const bool ours =
-      header.protocol == protocol_ && header.channel == channel_ && header.session == session_;
+  if (header.protocol != protocol_ || header.channel != channel_) {
+    ++counts_.other_datagrams;
+    return;
+  }
+  if (goes_back(header)) {
+    damage_ = files_[at_].name + ": begins before " + files_[at_ - 1].name +
+              " ends: give the files in the order of their times";
+    ended_ = true;
+    return;
+  }
+  const bool ours = header.session == session_;
   if (ours && header.send_time_ns < restart_time_ns_)
     counts_.repeated += header.message_count;  // of the former numbering, from a slower line
   else if (begins_session(header) || (ours && restarts_with(segment)))
@@ -179,6 +229,7 @@ void CaptureReader::read_segment() {
     take(segment, datagram.payload);
   else
     ++counts_.other_datagrams;
+  file_begins_ = false;
 }
 
 bool CaptureReader::next_of_segment(CapturedMessage& message) {

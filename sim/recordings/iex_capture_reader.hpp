@@ -8,6 +8,9 @@
 // other bytes and a later send time than any before, or another session of the same channel that
 // begins at 1. The reader goes on with the new numbering, and tells where it begins: what the
 // messages before it built is void.
+//
+// Several files are read as one capture, in the order of their times. A session that is another
+// one's in the next file may begin anywhere.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +57,9 @@ class CaptureReader {
   static constexpr std::size_t kHeldSegmentsMax = 256;
 
   // A reader of the first session of a known protocol. nullptr: no capture, or no such segment
-  // among its first 1,000 datagrams. Throws files::RecordingError as files::open_file() does.
+  // among its first 1,000 datagrams. Throws files::RecordingError as files::open_file() does. path:
+  // one file, or several with commas in between (itch::split_files()); the first one decides, and
+  // the others must be captures, else it throws.
   static std::unique_ptr<CaptureReader> open(const std::filesystem::path& path);
   static std::unique_ptr<CaptureReader> open(std::unique_ptr<files::ByteSource> source);
 
@@ -63,12 +68,19 @@ class CaptureReader {
   std::uint16_t protocol() const noexcept { return protocol_; }
   const CaptureCounts& counts() const noexcept { return counts_; }
   // One line; empty when undamaged.
-  const std::string& damage() const noexcept { return capture_.damage(); }
-  std::uint64_t file_bytes_read() const { return capture_.file_bytes_read(); }
-  std::uint64_t file_bytes_total() const { return capture_.file_bytes_total(); }
+  const std::string& damage() const noexcept {
+    return damage_.empty() ? files_[at_].capture->damage() : damage_;
+  }
+  std::uint64_t file_bytes_read() const;
+  std::uint64_t file_bytes_total() const;
 
  private:
-  explicit CaptureReader(std::unique_ptr<files::ByteSource> source) : capture_(std::move(source)) {}
+  struct File {
+    std::string name;
+    std::unique_ptr<files::PacketCapture> capture;
+  };
+  CaptureReader() = default;
+  void add(std::unique_ptr<files::ByteSource> source);
   bool find_feed();
   bool next_of_segment(CapturedMessage& message);
   void read_segment();
@@ -78,10 +90,15 @@ class CaptureReader {
   void miss_before(std::uint64_t sequence);
   void begin_numbering();
   bool restarts_with(const SegmentCursor& segment) const;
+  bool goes_back(const SegmentHeader& header) const noexcept;
+  bool next_datagram(files::Datagram& datagram);
   bool begins_session(const SegmentHeader& header) const noexcept;
   void remember(const SegmentCursor& segment);
 
-  files::PacketCapture capture_;
+  std::vector<File> files_;
+  std::size_t at_ = 0;
+  bool file_begins_ = false;  // another than the first: nothing of the feed came of it yet
+  std::string damage_;        // of the order of the files
   SegmentCursor segment_{std::span<const std::byte>()};
   bool in_segment_ = false;
   std::multimap<std::uint64_t, std::vector<std::byte>> held_;  // by their first sequence number

@@ -52,7 +52,7 @@ std::unique_ptr<RecordingReader> open_csv(std::unique_ptr<files::ByteSource> sou
   const std::size_t length = source->read(std::as_writable_bytes(std::span(buffer)));
   source->rewind();
   if (is_databento_csv({buffer.data(), length}))
-    return std::make_unique<DbnCsvReader>(std::move(source));
+    return std::make_unique<DbnCsvReader>(std::move(source), options.databento);
   return open_lobster(std::move(source), path, options);
 }
 
@@ -110,7 +110,7 @@ std::unique_ptr<RecordingReader> open_recording(const std::filesystem::path& pat
     check_is_itch(start, source->name());
   }
   source->rewind();
-  if (databento) return std::make_unique<DbnReader>(std::move(source));
+  if (databento) return std::make_unique<DbnReader>(std::move(source), options.databento);
   if (capture) return std::make_unique<CaptureRecording>(std::move(source));
   return std::make_unique<BinaryFileReader>(std::move(source));
 }

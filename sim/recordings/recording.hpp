@@ -88,8 +88,12 @@ class RecordingReader {
   std::string damage_;
 };
 
+class DbnOrders;
+
 struct OpenOptions {
   std::string stock;  // LOBSTER: symbol in place of the one in the file name
+  // Databento: of the recording that the file is a part of; nullptr: the file is all of it.
+  std::shared_ptr<DbnOrders> databento{};
 };
 
 // Recognises the format: a name ending in .csv, .csv.gz or .csv.zst is LOBSTER, unless its first

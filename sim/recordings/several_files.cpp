@@ -2,17 +2,22 @@
 
 #include <algorithm>
 
-#include "common/itch/stock_messages.hpp"
+#include "common/itch/codec.hpp"
+#include "sim/recordings/dbn_orders.hpp"
 
 namespace tickpath::itch {
 namespace {
 
-constexpr std::uint64_t kWholeDayNs = 86'400'000'000'000;
+// The code of a system event. 0: the message is none.
+char event_of(std::span<const std::byte> message) noexcept {
+  const bool is_event =
+      message.size() == SystemEvent::kLength && message_type(message.data()) == SystemEvent::kType;
+  return is_event ? static_cast<char>(message.back()) : '\0';
+}
 
-bool starts_messages(std::span<const std::byte> message) noexcept {
-  return message.size() == SystemEvent::kLength &&
-         static_cast<char>(message.front()) == SystemEvent::kType &&
-         static_cast<char>(message.back()) == SystemEvent::kStartOfMessages;
+bool is_databento(const RecordingReader& reader) noexcept {
+  return reader.format() == RecordingFormat::kDatabento ||
+         reader.format() == RecordingFormat::kDatabentoCsv;
 }
 
 }  // namespace
@@ -30,8 +35,17 @@ std::vector<std::string> split_files(const std::filesystem::path& path) {
   return files;
 }
 
-SeveralFiles::SeveralFiles(const std::vector<std::string>& paths, const OpenOptions& options) {
-  for (const std::string& path : paths) files_.push_back({path, open_recording(path, options)});
+SeveralFiles::SeveralFiles(const std::vector<std::string>& paths, const OpenOptions& options)
+    : databento_(std::make_shared<DbnOrders>()) {
+  OpenOptions each = options;
+  each.databento = databento_;
+  for (const std::string& path : paths) {
+    files_.push_back({path, open_recording(path, each)});
+    if (is_databento(*files_.back().reader) != is_databento(*files_.front().reader))
+      throw RecordingError(path + ": cannot be played behind " + paths.front() +
+                           ": one of them is Databento's, whose order numbers and locates are not "
+                           "those of a feed; convert each by itself, or play them apart");
+  }
 }
 
 ReadStatus SeveralFiles::damaged(std::string why) {
@@ -39,38 +53,74 @@ ReadStatus SeveralFiles::damaged(std::string why) {
   return ReadStatus::kDamaged;
 }
 
-ReadStatus SeveralFiles::next(RecordedMessage& message) {
+// The next message of the files, as its file has it.
+ReadStatus SeveralFiles::read(RecordedMessage& message) {
   for (;;) {
     RecordingReader& reader = *files_[at_].reader;
     const ReadStatus status = reader.next(message);
     if (status == ReadStatus::kDamaged) return damaged(reader.damage());
-    if (status == ReadStatus::kEnd) {
-      if (at_ + 1 == files_.size()) return status;
-      ++at_;
-      begun_ = false;
-      continue;
-    }
-    if (!begun_ && !place(message))
-      return damaged(files_[at_].name + ": begins before " + files_[at_ - 1].name +
-                     " ends, and not with a day's start of messages: give the files in the order "
-                     "of their times");
-    begun_ = true;
-    message.timestamp_ns += offset_ns_;
-    last_ns_ = std::max(last_ns_, message.timestamp_ns);
-    return status;
+    if (status == ReadStatus::kMessage || at_ + 1 == files_.size()) return status;
+    ++at_;
+    begun_ = false;
   }
 }
 
-bool SeveralFiles::place(RecordedMessage& first) {
-  const std::uint64_t midnight = files_[at_].reader->midnight_ns();
-  if (midnight != 0 && midnight_ns() != 0) {
-    offset_ns_ = midnight - midnight_ns();
-    return midnight >= midnight_ns() && first.timestamp_ns + offset_ns_ >= last_ns_;
+ReadStatus SeveralFiles::next(RecordedMessage& message) {
+  if (held_) {
+    message = *std::exchange(held_, std::nullopt);
+    return deliver(message);
   }
-  if (first.timestamp_ns + offset_ns_ >= last_ns_) return true;  // the same day goes on
-  first.begins_day = true;
-  offset_ns_ = (last_ns_ / kWholeDayNs + 1) * kWholeDayNs;
-  return starts_messages(first.bytes);
+  if (const ReadStatus status = read(message); status != ReadStatus::kMessage) return status;
+  if (begun_) return deliver(message);
+  if (message.timestamp_ns == 0 && event_of(message.bytes) != SystemEvent::kStartOfMessages) {
+    // Without a time. The next message tells where the file begins.
+    message.timestamp_ns = last_ns_ - offset_ns_;
+    return deliver(message);
+  }
+  begun_ = true;
+  switch (place(message)) {
+    case Place::kGoesOn:
+      break;
+    case Place::kBeginsDay:
+      message.begins_day = true;
+      if (day_.over()) break;
+      held_ = message;
+      return end_day(message);
+    case Place::kWrongOrder:
+      return damaged(files_[at_].name + ": begins before " + files_[at_ - 1].name +
+                     " ends, and not with a day's start of messages: give the files in the order "
+                     "of their times");
+  }
+  return deliver(message);
+}
+
+ReadStatus SeveralFiles::deliver(RecordedMessage& message) {
+  const char event = event_of(message.bytes);
+  const bool another_day = event != '\0' && day_.on_event(event) == DayBreak::kDay;
+  if (another_day && !std::exchange(message.begins_day, true))
+    offset_ns_ += TradingDay::kDayNs;  // the file does not know that the one before ended a day
+  message.timestamp_ns += offset_ns_;
+  last_ns_ = std::max(last_ns_, message.timestamp_ns);
+  return ReadStatus::kMessage;
+}
+
+// An end of messages at the last time of the day before.
+ReadStatus SeveralFiles::end_day(RecordedMessage& message) {
+  (void)day_.on_event(SystemEvent::kEndOfMessages);
+  (void)encode(SystemEvent{.header = {.timestamp = last_ns_ % TradingDay::kDayNs},
+                           .event_code = SystemEvent::kEndOfMessages},
+               made_.data());
+  message = {.bytes = made_, .timestamp_ns = last_ns_};
+  return ReadStatus::kMessage;
+}
+
+SeveralFiles::Place SeveralFiles::place(const RecordedMessage& first) {
+  const RecordingReader& reader = *files_[at_].reader;
+  if (is_databento(reader)) return databento_->goes_back() ? Place::kWrongOrder : Place::kGoesOn;
+  if (first.timestamp_ns + offset_ns_ >= last_ns_) return Place::kGoesOn;
+  offset_ns_ = (last_ns_ / TradingDay::kDayNs + 1) * TradingDay::kDayNs;
+  return event_of(first.bytes) == SystemEvent::kStartOfMessages ? Place::kBeginsDay
+                                                                : Place::kWrongOrder;
 }
 
 std::uint64_t SeveralFiles::file_bytes_read() const {
@@ -85,11 +135,14 @@ std::uint64_t SeveralFiles::file_bytes_total() const {
   return sum;
 }
 
+// Files of Databento have the same ones, all of them.
 std::vector<std::pair<std::string, std::string>> SeveralFiles::names() const {
-  std::vector<std::pair<std::string, std::string>> all;
-  for (const File& file : files_)
+  std::vector<std::pair<std::string, std::string>> all = databento_->names();
+  for (const File& file : files_) {
+    if (is_databento(*file.reader)) continue;
     for (auto& pair : file.reader->names())
       if (std::ranges::find(all, pair) == all.end()) all.push_back(std::move(pair));
+  }
   return all;
 }
 

@@ -1,13 +1,17 @@
 // Recordings of one feed played one after the other: a day each, or parts of a day.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "common/itch/trading_day.hpp"
 #include "sim/recordings/recording.hpp"
 
 namespace tickpath::itch {
@@ -15,7 +19,13 @@ namespace tickpath::itch {
 // "a.itch50,b.itch50" at its commas; a file of the whole name is itself.
 std::vector<std::string> split_files(const std::filesystem::path& path);
 
-// Times go on over the files: what begins earlier than the file before ended is of a later day.
+// Times go on over the files: what begins earlier than the file before ended is of a later day. If
+// that file lacks the end of its day (an extract does), an end of messages (S 'C') is put before
+// the day that begins: whoever reads the stream would keep the orders and locates of the day
+// before.
+//
+// Files of Databento are one recording of one DbnOrders, which knows the days itself. They do not
+// mix with others.
 class SeveralFiles final : public RecordingReader {
  public:
   // Opens all, so that none is found missing hours later. Throws RecordingError.
@@ -34,15 +44,23 @@ class SeveralFiles final : public RecordingReader {
     std::string name;
     std::unique_ptr<RecordingReader> reader;
   };
+  enum class Place : std::uint8_t { kGoesOn, kBeginsDay, kWrongOrder };
+  ReadStatus read(RecordedMessage& message);
   ReadStatus damaged(std::string why);
-  // The first message of a file behind the first. False: it is in the wrong order.
-  bool place(RecordedMessage& first);
+  ReadStatus deliver(RecordedMessage& message);
+  ReadStatus end_day(RecordedMessage& message);
+  // The first message of a file behind the first.
+  Place place(const RecordedMessage& first);
 
   std::vector<File> files_;
+  std::shared_ptr<DbnOrders> databento_;
   std::size_t at_ = 0;
-  bool begun_ = true;            // the file at hand: its first message was read
+  bool begun_ = true;            // the file at hand: its first message that has a time was read
   std::uint64_t offset_ns_ = 0;  // from its midnight to the first file's
   std::uint64_t last_ns_ = 0;    // the newest time so far
+  TradingDay day_;
+  std::optional<RecordedMessage> held_;  // begins a day, whose predecessor is ended first
+  std::array<std::byte, SystemEvent::kLength> made_{};
 };
 
 }  // namespace tickpath::itch

@@ -81,6 +81,7 @@ class Pace {
   }
   std::uint64_t recorded(std::uint64_t timestamp_ns) noexcept {
     if (!started_) {
+      if (timestamp_ns == 0) return last_due_ns_;  // no time: the wait from it to the next is none
       started_ = true;
       base_ns_ = last_due_ns_;
       burst_end_ = 0;

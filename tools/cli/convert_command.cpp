@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 
 #include "sim/recordings/deep_to_itch.hpp"
-#include "sim/recordings/several_files.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/recording_writer.hpp"
 
@@ -19,8 +18,7 @@ struct ConvertArguments {
 };
 
 std::unique_ptr<itch::RecordingReader> open_as_itch(const ConvertArguments& arguments) {
-  const bool one = itch::split_files(arguments.input).size() == 1;
-  if (one && iex::CaptureReader::open(arguments.input))
+  if (iex::CaptureReader::open(arguments.input))
     return std::make_unique<iex::DeepToItch>(arguments.input);
   return itch::open_recording(arguments.input, arguments.options);
 }

@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "sim/recordings/several_files.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/recording_contents.hpp"
 #include "tools/cli/venues_report.hpp"
@@ -23,9 +22,8 @@ struct InspectArguments {
 };
 
 RecordingContents contents_of(const std::string& file, const itch::OpenOptions& options) {
-  if (itch::split_files(file).size() == 1)
-    if (const auto capture = iex::CaptureReader::open(file))
-      return read_contents(*capture, "reading");
+  if (const auto capture = iex::CaptureReader::open(file))
+    return read_contents(*capture, "reading");
   return read_contents(*itch::open_recording(file, options), "reading");
 }
 

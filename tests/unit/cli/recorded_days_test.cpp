@@ -3,6 +3,7 @@
 
 #include "common/itch/codec.hpp"
 #include "sim/recordings/binary_file.hpp"
+#include "sim/recordings/several_files.hpp"
 #include "sim/replay/pace.hpp"
 #include "tests/unit/cli/recording_commands.hpp"
 
@@ -45,11 +46,18 @@ class RecordedDays : public RecordingCommands {
     for (const Bytes& message : messages) writer.write(message);
     writer.finish();
   }
-  nlohmann::json inspected(const std::string& name) {
-    return nlohmann::json::parse(run({"inspect", "--json", path(name)}));
+  // Each of the names, in the folder.
+  std::string paths(const std::string& names) const {
+    std::string all;
+    for (const std::string& name : itch::split_files(names))
+      all += (all.empty() ? "" : ",") + path(name);
+    return all;
+  }
+  nlohmann::json inspected(const std::string& names) {
+    return nlohmann::json::parse(run({"inspect", "--json", paths(names)}));
   }
   void expect_same_once_converted(const std::string& name) {
-    run({"convert", path(name), path("converted.itch50")});
+    run({"convert", paths(name), path("converted.itch50")});
     const nlohmann::json before = inspected(name);
     const nlohmann::json after = inspected("converted.itch50");
     for (const char* key : {"messages", "first_ns", "last_ns", "days", "busiest_second", "symbols",
@@ -60,7 +68,7 @@ class RecordedDays : public RecordingCommands {
   }
   // When each message is due, without long silences.
   std::vector<std::uint64_t> due_times(const std::string& name) const {
-    const auto recording = itch::open_recording(path(name));
+    const auto recording = itch::open_recording(paths(name));
     sim::Pace pace({.max_idle_ns = 2 * kSecondNs});
     std::vector<std::uint64_t> times;
     for (itch::RecordedMessage m; recording->next(m) == itch::ReadStatus::kMessage;)
@@ -85,6 +93,21 @@ TEST_F(RecordedDays, AreInspectedEachWithItsOwnBooks) {
   EXPECT_EQ(json.at("last_ns"), 24 * 3'600 * kSecondNs + kOpenNs + 19 * kSecondNs);
   EXPECT_EQ(json.at("time_reversals"), 0);
   EXPECT_EQ(json.at("symbols").size(), 2u);
+}
+
+// Extracts, each without the end of its day. The references come again, and the locates are others.
+TEST_F(RecordedDays, OfSeveralExtractsHaveEachItsOwnBooks) {
+  write_itch("mon.itch50", {event('O', 0), directory(1, "AAAA"), directory(2, "BBBB"),
+                            add(1, "AAAA", 1, 'B', 20'0000, 2), event('Q', 9)});
+  write_itch("tue.itch50", {event('O', 0), directory(1, "BBBB"), directory(2, "AAAA"),
+                            add(1, "BBBB", 1, 'S', 10'0000, 2), add(2, "AAAA", 2, 'B', 5'0000, 2),
+                            event('Q', 19)});
+  const nlohmann::json json = inspected("mon.itch50,tue.itch50");
+  EXPECT_EQ(json.at("days"), 2);
+  EXPECT_EQ(json.at("crossed"), 0);
+  EXPECT_EQ(json.at("messages"), 12) << "and the end of the first day";
+  EXPECT_EQ(json.at("symbols").size(), 2u);
+  expect_same_once_converted("mon.itch50,tue.itch50");
 }
 
 TEST_F(RecordedDays, ABookThatADayLeavesCrossedIsSoUntilItsLastMessage) {

@@ -12,6 +12,7 @@
 #include "sim/recordings/deep_to_itch.hpp"
 #include "sim/recordings/iex_capture_reader.hpp"
 #include "tests/support/deep_market.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/thrown.hpp"
 #include "tests/unit/itch/capture_test_support.hpp"
 
@@ -58,6 +59,17 @@ class IexCapture : public ::testing::Test {
         .write(reinterpret_cast<const char*>(bytes.data()),
                static_cast<std::streamsize>(bytes.size()));
   }
+  // The path of several captures, each in a file of its own. They are removed with the test.
+  std::string write_files(const std::vector<std::vector<Bytes>>& files) {
+    std::string paths;
+    for (std::size_t at = 0; at < files.size(); ++at) {
+      write(files[at]);
+      const std::filesystem::path path = folder_ / (std::to_string(at) + ".pcap");
+      std::filesystem::copy_file(path_, path, std::filesystem::copy_options::overwrite_existing);
+      paths += (at == 0 ? "" : ",") + path.string();
+    }
+    return paths;
+  }
   // "sequence:text" of each message.
   std::vector<std::string> read(CaptureReader& reader) {
     std::vector<std::string> all;
@@ -70,6 +82,7 @@ class IexCapture : public ::testing::Test {
     return all;
   }
 
+  const test_support::Folder folder_;
   std::filesystem::path path_ = std::filesystem::temp_directory_path() /
                                 ("tickpath_iex." + std::to_string(::getpid()) + ".pcap");
 };
@@ -123,6 +136,71 @@ TEST_F(IexCapture, BooksBeginAnewWhereTheNumberingRestarts) {
     });
   EXPECT_THAT(levels, ElementsAre(Pair(10, 100u), Pair(11, 200u), Pair(10, 0u), Pair(11, 0u),
                                   Pair(12, 7u)));
+}
+
+TEST_F(IexCapture, SeveralFilesAreOneCapture) {
+  constexpr std::uint64_t kLaterNs = 1'000'000;
+  const std::string paths = write_files(
+      {{segment_of(1, {"a", "b"}), segment_of(3, {"c"})},
+       {segment_of(3, {"c"}), segment_of(4, {"d"})},  // the two overlap
+       {segment_of(70, {"s"}, 8, kDeep10, kLaterNs), segment_of(71, {"t"}, 8, kDeep10, kLaterNs)}});
+  const auto reader = CaptureReader::open(paths);
+  ASSERT_NE(reader, nullptr);
+  EXPECT_THAT(read(*reader), ElementsAre("1:a", "2:b", "3:c", "4:d", "70:s", "71:t"));
+  EXPECT_EQ(reader->counts().restarts, 1u) << "a session that was not captured from its start";
+  EXPECT_EQ(reader->counts().gaps, 0u);
+  EXPECT_EQ(reader->damage(), "");
+}
+
+TEST_F(IexCapture, SeveralFilesInTheWrongOrderEndThere) {
+  const std::vector<Bytes> first{segment_of(1, {"a"})},
+      same{segment_of(5, {"e"}, 7, kDeep10, 1'000)}, other{segment_of(5, {"e"}, 8, kDeep10, 1'000)};
+  for (const auto& later : {same, other}) {
+    const auto reader = CaptureReader::open(write_files({later, first}));
+    ASSERT_NE(reader, nullptr);
+    EXPECT_THAT(read(*reader), ElementsAre("5:e"));
+    EXPECT_THAT(reader->damage(), ::testing::HasSubstr("1.pcap: begins before "));
+  }
+}
+
+TEST_F(IexCapture, SeveralFilesAreAllThereBeforeTheFirstIsPlayed) {
+  const std::string paths = write_files({{segment_of(1, {"a"})}});
+  const auto error_of = [&](const std::string& other) {
+    return test_support::error_of<files::RecordingError>(
+        [&] { DeepRecording recording(paths + "," + other); });
+  };
+  EXPECT_THAT(error_of("absent"), ::testing::HasSubstr("absent: cannot open"));
+  write_bytes(Bytes(100));
+  EXPECT_THAT(error_of(path_), ::testing::HasSubstr(path_.string()));
+}
+
+// The first day lacks its end, and the night costs no time.
+TEST_F(IexCapture, SeveralFilesAreDaysOfTheirDates) {
+  const auto text_of = [](const auto& message) {
+    std::string text(kMaxMessageBytes, '\0');
+    text.resize(encode(message, reinterpret_cast<std::byte*>(text.data())));
+    return text;
+  };
+  const std::string level =
+      text_of(BuyLevelUpdate{.flags = 1, .timestamp = 5, .symbol = "IBM", .size = 7, .price = 12});
+  constexpr std::uint64_t kNightNs = 86'400'000'000'000;
+  const std::string paths =
+      write_files({{segment_of(1, {level})}, {segment_of(9, {level}, 8, kDeep10, kNightNs)}});
+  DeepRecording recording(paths);
+  std::string types;
+  std::vector<std::uint64_t> days;
+  itch::RecordedMessage message;
+  while (recording.next(message) == itch::ReadStatus::kMessage) {
+    types += std::string(message.begins_day ? "|" : "") + static_cast<char>(message.bytes[0]);
+    days.push_back(message.timestamp_ns / kNightNs);
+  }
+  EXPECT_EQ(types, "88S|S8") << "the level goes, the day ends, another begins";
+  EXPECT_THAT(days, ElementsAre(0, 0, 0, 1, 1));
+  DeepToItch converted(paths);
+  types.clear();
+  while (converted.next(message) == itch::ReadStatus::kMessage)
+    types += std::string(message.begins_day ? "|" : "") + static_cast<char>(message.bytes[0]);
+  EXPECT_EQ(types, "RADS|SRA");
 }
 
 // Two days of a venue whose sender counts anew each morning.

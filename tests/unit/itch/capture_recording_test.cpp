@@ -253,6 +253,70 @@ TEST(CaptureRecordings, LeaveOtherSessionsOutAndSaySo) {
   EXPECT_EQ(reader->counts().other_sessions, 1u);
 }
 
+// "D" of each message, "S" with the code of each event, and "|" before what begins a day.
+std::string story_of(CaptureRecording& recording) {
+  std::string story;
+  for (RecordedMessage m; recording.next(m) == ReadStatus::kMessage;) {
+    story += m.begins_day ? "|" : "";
+    story += message_type(m.bytes.data()) == SystemEvent::kType ? static_cast<char>(m.bytes.back())
+                                                                : 'd';
+  }
+  return story;
+}
+Frame of_session_2(std::uint64_t later_ns, std::uint64_t sequence,
+                   const std::vector<Bytes>& messages) {
+  return test::udp_frame(kStartNs + later_ns, test::mold_packet(sequence, messages, "SESSION002"));
+}
+Bytes event(char code) {
+  return test::encoded(
+      SystemEvent{.header = {.timestamp = kFirstTimeNs - 1000}, .event_code = code});
+}
+
+TEST(CaptureRecordings, AreDueByTheFirstMessageThatHasATime) {
+  const Bytes zero = test::encoded(SystemEvent{.event_code = 'O'});
+  auto reader = opened(
+      test::pcap_file({test::udp_frame(kStartNs, test::mold_packet(1, {zero})),
+                       test::udp_frame(kStartNs + 500, test::mold_packet(2, {message(2)})),
+                       test::udp_frame(kStartNs + 700, test::mold_packet(3, {message(3)}))}));
+  EXPECT_THAT(test::collect(*reader).times,
+              ::testing::ElementsAre(0, kFirstTimeNs + 2, kFirstTimeNs + 202));
+}
+
+TEST(CaptureRecordings, GoOnWithASessionThatBeginsWhenTheOneBeforeIsSilent) {
+  constexpr std::uint64_t kLaterNs = CaptureRecording::kSessionSilenceNs + 1'000'000;
+  std::vector<Frame> frames = feed(2);
+  frames.push_back(of_session_2(kLaterNs, 1, {event('O'), message(99)}));
+  frames.push_back(of_session_2(kLaterNs, 3, {message(100)}));
+  frames.push_back(test::udp_frame(kStartNs + kLaterNs, test::mold_packet(1, {message(1)})));
+  auto reader = opened(test::pcap_file(frames));
+  EXPECT_EQ(story_of(*reader), "ddddddC|Odd");
+  EXPECT_EQ(reader->counts().later_sessions, 1u);
+  EXPECT_EQ(reader->counts().other_sessions, 1u) << "of the first, behind its end";
+  EXPECT_EQ(reader->counts().missing, 0u);
+  EXPECT_THAT(reader->remarks(), HasSubstr("\"SESSION001\", 1 later sessions, each another day"));
+}
+
+// Neither feed tells of days: a restarted sender.
+TEST(CaptureRecordings, PartASessionThatHasNoDayFromTheOneBefore) {
+  Bytes end = test::mold_packet(10, {});  // three messages are lost before
+  end[18] = end[19] = std::byte{0xff};
+  std::vector<Frame> frames = feed(2);
+  frames.push_back(test::udp_frame(kStartNs + 5'000, end));
+  frames.push_back(of_session_2(6'000, 1, {message(99)}));
+  auto reader = opened(test::pcap_file(frames));
+  EXPECT_EQ(story_of(*reader), "ddddddC|Od");
+  EXPECT_EQ(reader->counts().missing, 3u);
+}
+
+TEST(CaptureRecordings, LeaveASessionOutThatRunsBesideTheirs) {
+  std::vector<Frame> frames = feed(5);
+  frames.insert(frames.begin() + 3, of_session_2(2'500, 1, {message(99)}));
+  frames.push_back(of_session_2(20'000, 2, {message(100)}));
+  auto reader = opened(test::pcap_file(frames));
+  expect_numbers(test::collect(*reader), up_to(15));
+  EXPECT_EQ(reader->counts().other_sessions, 2u);
+}
+
 TEST(CaptureRecordings, RefuseACaptureWithoutAnItchFeed) {
   const Bytes file = test::pcap_file({test::udp_frame(kStartNs, test::to_bytes("hello"))});
   EXPECT_EQ(test_support::error_of<RecordingError>([&] { opened(file); }),

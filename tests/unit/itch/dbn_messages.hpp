@@ -60,7 +60,8 @@ struct Describe {
   }
   void operator()(const OrderExecutedWithPrice& m) {
     text = "C " + std::to_string(m.order_reference_number) + " " +
-           std::to_string(m.executed_shares) + "@" + std::to_string(m.execution_price);
+           std::to_string(m.executed_shares) + "@" + std::to_string(m.execution_price) +
+           (m.printable == 'Y' ? "" : " N");
   }
   void operator()(const OrderCancel& m) {
     text =
@@ -74,6 +75,9 @@ struct Describe {
   }
   void operator()(const NonCrossTrade& m) {
     text = "P " + std::to_string(m.shares) + "@" + std::to_string(m.price);
+  }
+  void operator()(const CrossTrade& m) {
+    text = "Q " + std::to_string(m.shares) + "@" + std::to_string(m.cross_price);
   }
   void operator()(const auto&) { text = "?"; }
 };

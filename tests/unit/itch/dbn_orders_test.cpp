@@ -24,6 +24,7 @@ using test::MboMessage;
 using test::texts;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(DbnOrders, AddsCancelsAndModifiesBecomeTheirMessages) {
   EXPECT_THAT(converted({mbo('A', 'B', 900, 100, 50), mbo('A', 'A', 901, 101.5, 70),
@@ -54,7 +55,7 @@ TEST(DbnOrders, AFillOfAnOrderThatIsNotInTheBookIsATradeAllTheSame) {
 }
 
 std::uint64_t lone_fills_of(const std::vector<MboMessage>& messages) {
-  DbnOrders orders({});
+  DbnOrders orders;
   for (const MboMessage& message : messages) orders.take(message);
   return orders.counts().lone_fills;
 }
@@ -88,7 +89,7 @@ TEST(DbnOrders, AFillAloneIsToldOfACaseAsRecorded) {
 }
 
 TEST(DbnOrders, AFillOfMoreSharesThanItsOrderHasIsCutAndCounted) {
-  DbnOrders orders({});
+  DbnOrders orders;
   orders.take(mbo('A', 'B', 900, 100, 50));
   orders.take(mbo('F', 'B', 900, 100, 70));
   orders.take(mbo('C', 'B', 900, 100, 70));
@@ -126,6 +127,59 @@ TEST(DbnOrders, AnOrderThatASnapshotShowsAgainKeepsItsPlace) {
                   "A S 4 500@1100000",                                             // before
                   "X 2 50", "D 3", "D 4", "A S 5 600@1100000", "A B 6 5@1000000",  // the snapshot
                   "X 1 50"));
+}
+
+// Whoever queues behind 901 stays there.
+TEST(DbnOrders, AnOrderThatIsAddedAgainKeepsItsPlaceUnlessItMovesOrGrows) {
+  EXPECT_THAT(
+      converted({mbo('A', 'B', 901, 100, 50), mbo('A', 'B', 901, 100, 50),
+                 mbo('A', 'B', 901, 100, 30), mbo('C', 'B', 901, 100, 10),
+                 mbo('A', 'B', 901, 100, 40), mbo('A', 'B', 901, 99, 40),
+                 mbo('A', 'A', 901, 99, 40)}),
+      ElementsAre("A B 1 50@1000000", "X 1 20", "X 1 10",  // the same place
+                  "D 1", "A B 2 40@1000000", "D 2", "A B 3 40@990000", "D 3", "A S 4 40@990000"));
+}
+
+// Another instrument trades on between the records of a snapshot.
+TEST(DbnOrders, ASnapshotEndsWithARecordOfItsOwnInstrument) {
+  EXPECT_THAT(converted({mbo('A', 'B', 901, 100, 100), mbo('A', 'B', 902, 100, 200),
+                         of_snapshot(mbo('R', 'N', 0, 0, 0)),
+                         of_snapshot(mbo('A', 'B', 901, 100, 100)), mbo('A', 'B', 1, 50, 5, 12),
+                         of_snapshot(mbo('A', 'B', 902, 100, 200)), mbo('C', 'B', 901, 100, 40)}),
+              ElementsAre("A B 1 100@1000000", "A B 2 200@1000000", "A B 3 5@500000", "X 1 40"));
+}
+
+// Nothing else may come of a quiet instrument for hours.
+TEST(DbnOrders, ASnapshotThatSaysItIsWholeOrIsSilentEndsWithARecordOfAnother) {
+  MboMessage last = of_snapshot(mbo('A', 'B', 901, 100, 100));
+  last.flags |= dbn::kLast;
+  EXPECT_THAT(converted({of_snapshot(mbo('R', 'N', 0, 0, 0)), last, mbo('A', 'B', 1, 50, 5, 12)}),
+              ElementsAre("A B 1 100@1000000", "A B 2 5@500000"));
+  MboMessage later = mbo('A', 'B', 1, 50, 5, 12);
+  later.event_time_ns = later.receive_time_ns += 2'000'000'000;
+  EXPECT_THAT(converted({of_snapshot(mbo('R', 'N', 0, 0, 0)),
+                         of_snapshot(mbo('A', 'B', 901, 100, 100)), later}),
+              ElementsAre("A B 1 100@1000000", "A B 2 5@500000"));
+}
+
+// An auction, and a trade within the market: hidden.
+TEST(DbnOrders, ATradeWithoutASideIsACrossWhereContinuousTradingIsNot) {
+  EXPECT_THAT(
+      converted({mbo('A', 'B', 901, 99, 10), mbo('A', 'A', 902, 101, 10), mbo('T', 'N', 0, 100, 7),
+                 mbo('T', 'N', 0, 99, 7), mbo('T', 'N', 0, 98, 7), mbo('T', 'N', 0, 102, 7)}),
+      ElementsAre("A B 1 10@990000", "A S 2 10@1010000", "P 7@1000000", "P 7@990000", "Q 7@980000",
+                  "Q 7@1020000"));
+  EXPECT_THAT(converted({mbo('A', 'B', 901, 101, 10), mbo('A', 'A', 902, 101, 10),
+                         mbo('T', 'N', 0, 101, 7), mbo('F', 'B', 901, 101, 7),
+                         mbo('F', 'A', 902, 101, 7), mbo('F', 'A', 903, 101, 7)}),
+              ElementsAre("A B 1 10@1010000", "A S 2 10@1010000", "Q 7@1010000", "C 1 7@1010000 N",
+                          "C 2 7@1010000 N"))
+      << "what the cross executes is in its own shares";
+  EXPECT_THAT(
+      converted({mbo('A', 'B', 901, 101, 10), mbo('A', 'A', 902, 101, 10), mbo('T', 'N', 0, 101, 7),
+                 mbo('T', 'A', 0, 101, 7), mbo('F', 'B', 901, 101, 7)}),
+      ElementsAre("A B 1 10@1010000", "A S 2 10@1010000", "Q 7@1010000", "E 1 7"))
+      << "an order that came behind the cross";
 }
 
 TEST(DbnOrders, ASnapshotWithNothingBehindItIsToldAllTheSame) {
@@ -180,12 +234,13 @@ MboMessage fine(char action, char side, std::uint64_t order, std::int64_t price,
 }
 
 TEST(DbnOrders, PricesFinerThanItchHasAreRoundedAwayFromTheMarketAndNamed) {
+  MboMessage last_of_snapshot = of_snapshot(fine('A', 'A', 4, 108'515, 9));
+  last_of_snapshot.flags |= dbn::kLast;
   const Bytes file = file_of(
       {fine('A', 'B', 1, 108'500, 5), fine('A', 'A', 2, 108'505, 5), fine('A', 'B', 3, 108'495, 7),
        fine('F', 'A', 2, 108'505, 5), fine('C', 'A', 2, 108'505, 5), fine('M', 'B', 3, 108'495, 6),
        of_snapshot(mbo('R', 'N', 0, 0, 0)), of_snapshot(fine('A', 'B', 1, 108'500, 5)),
-       of_snapshot(fine('A', 'B', 3, 108'495, 6)), of_snapshot(fine('A', 'A', 4, 108'515, 9)),
-       mbo('A', 'A', 5, 2, 1, 12)});
+       of_snapshot(fine('A', 'B', 3, 108'495, 6)), last_of_snapshot, mbo('A', 'A', 5, 2, 1, 12)});
   DbnReader reader(test_support::open_memory(file, "fx.dbn"));
   EXPECT_THAT(texts(reader),
               ElementsAre("R AAPL", "R #C", "A B 1 5@10850", "A S 2 5@10851", "A B 3 7@10849",
@@ -323,9 +378,59 @@ TEST(DbnOrders, ANameIsThatOfItsDay) {
   EXPECT_TRUE(reader.names().empty());
 }
 
-// As lines of CSV name them, one after the other.
+// An order of each day, with the metadata's names of 100 and 101.
+std::pair<std::vector<std::string>, std::string> told_with(
+    const std::vector<dbn::Mapping>& mappings, const std::vector<MboMessage>& messages) {
+  Bytes file = test_support::encode_metadata({.dataset = "XNAS.ITCH", .mappings = mappings});
+  for (const MboMessage& message : messages) {
+    file.resize(file.size() + dbn::kMboBytes);
+    test_support::store_mbo(message, &file[file.size() - dbn::kMboBytes]);
+  }
+  DbnReader reader(test_support::open_memory(file, "days.dbn"));
+  std::vector<std::string> all = texts(reader);
+  return {std::move(all), reader.remarks()};
+}
+
+// 100 is AAA on the first day alone, 101 on the second day alone.
+TEST(DbnOrders, ANameOutsideItsIntervalIsNone) {
+  const std::vector<dbn::Mapping> mappings{{2024'10'04, 2024'10'05, 100, "AAA"},
+                                           {2024'10'05, 2024'10'06, 101, "BBB"}};
+  const auto [told, remarks] = told_with(mappings, swapped_days());
+  EXPECT_THAT(told, ElementsAre("R AAA", "A B 1 5@100000", "R #2T", "A B 2 5@200000",   // day 1
+                                "?", "D 1", "D 2", "R BBB", "R #2S", "A B 3 5@200000",  // day 2
+                                "A B 4 5@100000"));
+  EXPECT_THAT(remarks, HasSubstr("2 instruments that have no name on their day"));
+}
+
+// The symbol goes to another number, and keeps its locate.
+TEST(DbnOrders, ANameThatEndsGoesToTheNextInstrumentOfIt) {
+  const std::vector<dbn::Mapping> mappings{{2024'10'04, 2024'10'05, 100, "AAA"},
+                                           {2024'10'05, 2024'10'06, 101, "AAA"}};
+  std::vector<MboMessage> days = swapped_days();
+  days.erase(days.begin() + 1, days.begin() + 3);
+  const auto [told, remarks] = told_with(mappings, days);
+  EXPECT_THAT(told, ElementsAre("R AAA", "A B 1 5@100000", "?", "D 1", "A B 2 5@100000"));
+  EXPECT_THAT(remarks, Not(HasSubstr("#")));
+}
+
+// As lines of CSV name them: the second day has other numbers.
+TEST(DbnOrders, ALineOfAnotherDayTakesTheNameFromWhoHadIt) {
+  const std::vector<MboMessage> days = swapped_days();
+  DbnOrders orders;
+  orders.expect({{100, "AAA"}, {101, "AAA"}});
+  PricesBySymbol told;
+  orders.take(days[0], "AAA");
+  orders.take(days[3], "AAA");
+  for (RecordedMessage message; orders.next(message);)
+    EXPECT_EQ(decode(message.bytes, told), DecodeStatus::kOk);
+  EXPECT_THAT(told.adds, ElementsAre(std::pair("AAA", 10u), std::pair("AAA", 10u)));
+  EXPECT_EQ(told.deletes, 1);
+  EXPECT_TRUE(orders.names().empty());
+}
+
+// As a stream names them, one after the other.
 TEST(DbnOrders, WhoIsGivenANameTakesItFromAnother) {
-  DbnOrders orders({});
+  DbnOrders orders;
   PricesBySymbol told;
   const char* const names[] = {"AAA", "BBB", "BBB", "AAA"};
   const std::vector<MboMessage> messages = swapped_days();
@@ -375,7 +480,7 @@ struct Book {
 
 TEST(DbnOrders, ABookOfItsMessagesIsDatabentosBookAfterEveryEvent) {
   std::mt19937 random(12);
-  DbnOrders orders({});
+  DbnOrders orders;
   Book itch, truth;
   const auto say = [&](const MboMessage& message) {
     orders.take(message);

@@ -50,6 +50,19 @@ TEST(TradingDay, TimesGoOnOverMidnightsAndDays) {
   EXPECT_EQ(at(16), std::pair(false, std::uint64_t{64})) << "a quiet morning is no mistake";
 }
 
+TEST(TradingDay, AMessageWithoutATimeIsOfTheTimeBefore) {
+  TradingDay day;
+  const auto at = [&day](std::uint64_t hours) {
+    return std::pair(day.on_time(hours * kHourNs), day.time_ns() / kHourNs);
+  };
+  EXPECT_EQ(at(14), std::pair(DayBreak::kNone, std::uint64_t{14}));
+  EXPECT_EQ(at(0), std::pair(DayBreak::kNone, std::uint64_t{14}));
+  EXPECT_EQ(at(15), std::pair(DayBreak::kNone, std::uint64_t{15}));
+  EXPECT_EQ(at(1), std::pair(DayBreak::kMidnight, std::uint64_t{25}));
+  EXPECT_EQ(at(0), std::pair(DayBreak::kNone, std::uint64_t{25}));
+  EXPECT_EQ(at(2), std::pair(DayBreak::kNone, std::uint64_t{26}));
+}
+
 TEST(TradingDay, EachGeneratedDayIsADayLater) {
   Generator generator({.symbols = 2, .messages = 900, .days = 3});
   std::uint64_t days = 0, reversals = 0, last_ns = 0;
@@ -96,6 +109,7 @@ TEST(TradingDay, DatabentosDaysHaveTheSameTimesOnceConverted) {
       {13.5, 20, 3 * 24 + 14.5, 93},      // out of it
       {10, 34.5, 35, 24 * 9 + 35.5},      // what hardly ever trades
       {22, 23.9, 24.1, 44.9, 46, 48.01},  // a venue that trades around the clock
+      {22, 24, 24, 24.1, 48},             // at midnight sharp
   };
   for (const auto& hours : streams) {
     const Bytes file = databento_at(hours);

@@ -6,6 +6,7 @@
 #include "replayed_orders.hpp"
 #include "sim/recordings/dbn_reader.hpp"
 #include "sim/recordings/lobster.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/recordings.hpp"
 #include "tests/unit/itch/dbn_messages.hpp"
 
@@ -54,6 +55,15 @@ TEST(RecordedPlaces, AreKeptOverALobsterWindowOfACaseAsRecorded) {
   EXPECT_THAT(fills_at(alone, kOursNs, 1'000'000), IsEmpty());
 }
 
+std::vector<itch::dbn::MboMessage> a_second_apart(std::vector<itch::dbn::MboMessage> messages,
+                                                  std::uint64_t from_s = 0) {
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    messages[i].event_time_ns += (from_s + i) * kSecondNs;
+    messages[i].receive_time_ns = messages[i].event_time_ns;
+  }
+  return messages;
+}
+
 // One order ahead has gone, and another has fewer shares, by the time of the snapshot.
 TEST(RecordedPlaces, MoveUpByWhatASnapshotShowsToBeGone) {
   std::vector<itch::dbn::MboMessage> messages{
@@ -61,16 +71,45 @@ TEST(RecordedPlaces, MoveUpByWhatASnapshotShowsToBeGone) {
       mbo('R', 'N', 0, 0, 0),     mbo('A', 'B', 3, 100, 300), mbo('A', 'B', 2, 100, 40),
       mbo('T', 'A', 0, 100, 60),  mbo('F', 'B', 2, 100, 40),  mbo('C', 'B', 2, 100, 40),
       mbo('F', 'B', 3, 100, 20),  mbo('C', 'B', 3, 100, 20)};
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    messages[i].event_time_ns += i * kSecondNs;
-    messages[i].receive_time_ns = messages[i].event_time_ns;
-    if (i >= 3 && i <= 5) messages[i].flags = itch::dbn::kSnapshot;
-  }
+  messages = a_second_apart(std::move(messages));
+  for (std::size_t i = 3; i <= 5; ++i) messages[i].flags = itch::dbn::kSnapshot;
   const itch::test::Bytes file = itch::test::file_of(messages);
   itch::DbnReader reader(test_support::open_memory(file, "made.dbn"));
   EXPECT_THAT(fills_at(reader, 34'201 * kSecondNs + 1, 1'000'000),
               ElementsAre(Field(&LoggedReport::last_shares, 20u)))
       << "behind order 2, and ahead of order 3";
+}
+
+// The second file begins with what rests, and executes 60 of it: 100 were ahead of ours.
+TEST(RecordedPlaces, AreKeptFromOneDatabentoFileToTheNext) {
+  const test_support::Folder folder;
+  std::vector<itch::dbn::MboMessage> second =
+      a_second_apart({mbo('R', 'N', 0, 0, 0), mbo('A', 'B', 1, 100, 100), mbo('T', 'A', 0, 100, 60),
+                      mbo('F', 'B', 1, 100, 60), mbo('C', 'B', 1, 100, 60)},
+                     10);
+  for (std::size_t i = 0; i < 2; ++i) second[i].flags = itch::dbn::kSnapshot;
+  itch::test::write_file(
+      folder / "a.dbn",
+      itch::test::file_of(a_second_apart({mbo('A', 'B', 5, 99, 10), mbo('A', 'B', 1, 100, 100)})));
+  itch::test::write_file(folder / "b.dbn", itch::test::file_of(second));
+  const auto recording = itch::open_recording(folder / "a.dbn" + "," + folder / "b.dbn");
+  EXPECT_THAT(fills_at(*recording, 34'205 * kSecondNs, 1'000'000), IsEmpty());
+}
+
+// Orders gather crossed; the auction at 99 is none that ours, which rest at 100, took part in.
+TEST(DbnOrders, ATradeOfAnAuctionFillsNothing) {
+  const itch::test::Bytes file = itch::test::file_of(
+      a_second_apart({mbo('A', 'B', 1, 99, 10), mbo('A', 'A', 2, 101, 10),  // ours come here
+                      mbo('A', 'B', 3, 102, 10), mbo('T', 'N', 0, 99, 10)}));
+  itch::DbnReader reader(test_support::open_memory(file, "made.dbn"));
+  EXPECT_THAT(fills_at(reader, 34'201 * kSecondNs + 1, 1'000'000), IsEmpty());
+  std::vector<itch::dbn::MboMessage> filled = a_second_apart(
+      {mbo('A', 'B', 1, 99, 10), mbo('A', 'A', 2, 101, 10), mbo('A', 'B', 3, 102, 10),
+       mbo('T', 'N', 0, 99, 10), mbo('F', 'B', 1, 99, 10)});
+  filled.back().event_time_ns -= kSecondNs;  // of the auction's event
+  const itch::test::Bytes with_fill = itch::test::file_of(filled);
+  itch::DbnReader again(test_support::open_memory(with_fill, "made.dbn"));
+  EXPECT_THAT(fills_at(again, 34'201 * kSecondNs + 1, 1'000'000), IsEmpty());
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "common/base/error.hpp"
+#include "common/iex/codec.hpp"
+#include "common/iex/iex_tp.hpp"
 #include "common/net/multicast.hpp"
 #include "recorded.hpp"
 #include "report_log.hpp"
@@ -11,6 +13,7 @@
 #include "sim/replay/replayer.hpp"
 #include "tests/support/patience.hpp"
 #include "tests/support/process.hpp"
+#include "tests/unit/itch/capture_test_support.hpp"
 
 namespace tickpath::sim {
 namespace {
@@ -94,6 +97,13 @@ TEST(Pace, FromSomeTimeOnTheFirstDayPlaysAllOfTheOthers) {
   EXPECT_EQ(pace.due(kOpenNs + kDay, true), 3'000 * kMs);
   EXPECT_EQ(pace.due(kOpenNs + kDay + 4'000 * kMs), 7'000 * kMs);
   EXPECT_EQ(pace.due(kOpenNs + 3'999 * kMs), 7'000 * kMs) << "a clock that runs back";
+}
+
+TEST(Pace, BeginsWithTheFirstMessageThatHasATime) {
+  Pace pace({});
+  EXPECT_EQ(pace.due(0), 0u);
+  EXPECT_EQ(pace.due(kOpenNs), 0u) << "not half a day later";
+  EXPECT_EQ(pace.due(kOpenNs + 5 * kMs), 5 * kMs);
 }
 
 TEST(Pace, SeeksIntoAnotherDay) {
@@ -294,6 +304,31 @@ TEST(RecordingLoader, PlansMessagesAndDurationAndStopsAtTo) {
   EXPECT_EQ(plan_replay({folder / "plan.itch50", "", {.to_ns = kOpenNs + 4 * kMs}}).messages, 5u);
 }
 
+TEST(RecordingLoader, PlaysAListOfDeepCaptures) {
+  const Folder folder;
+  const auto write_capture = [&](const std::string& name, std::uint64_t sequence) {
+    Bytes event(iex::kMaxMessageBytes);
+    event.resize(iex::encode(iex::SystemEvent{.event = 'O'}, event.data()));
+    Bytes segment(iex::kSegmentHeaderBytes);
+    itch::test::put(segment, static_cast<std::uint16_t>(event.size()));
+    segment.insert(segment.end(), event.begin(), event.end());
+    iex::store_header({.protocol = iex::kDeep10,
+                       .session = 7,
+                       .payload_bytes = static_cast<std::uint16_t>(2 + event.size()),
+                       .message_count = 1,
+                       .first_sequence_number = sequence,
+                       .send_time_ns = kOpenNs + sequence},
+                      segment.data());
+    itch::test::write_file(folder / name,
+                           itch::test::pcap_file({itch::test::udp_frame(kOpenNs, segment)}));
+    return folder / name;
+  };
+  const std::string paths = write_capture("a.pcap", 1) + "," + write_capture("b.pcap", 2);
+  const auto recording =
+      open_feed_recording({.path = paths, .protocol = control::FeedProtocol::kIexDeep10});
+  EXPECT_EQ(itch::test::collect(*recording).messages.size(), 2u);
+}
+
 TEST(RecordingLoader, PlansSeveralDaysWithoutTheirNights) {
   const Folder folder;
   const auto at = [](std::uint64_t ms) { return kOpenNs + ms * kMs; };
@@ -314,6 +349,22 @@ TEST(RecordingLoader, PlansSeveralDaysWithoutTheirNights) {
   EXPECT_EQ(plan({.to_ns = kDay + at(5)}).messages, 6u);
   EXPECT_EQ(plan({.from_ns = at(3)}).duration_ns, 15 * kMs);
   EXPECT_EQ(plan({.from_ns = kDay + at(3)}).duration_ns, 6 * kMs);
+}
+
+// A time of 0 in the afternoon is no midnight.
+TEST(RecordingLoader, AMessageWithoutATimeNeitherWaitsNorEndsTheReplay) {
+  const Folder folder;
+  constexpr std::uint64_t kNoonNs = 43'200'000 * kMs;
+  std::vector<Bytes> messages;
+  for (std::uint64_t i = 0; i < 10; ++i)
+    messages.push_back(system_event('Q', i == 4 ? 0 : kNoonNs + (i + 1) * kMs));
+  write_recording(folder / "zero.itch50", messages);
+  const auto plan = [&](const PaceOptions& pace) {
+    return plan_replay({folder / "zero.itch50", "", pace});
+  };
+  EXPECT_EQ(plan({}).duration_ns, 9 * kMs);
+  EXPECT_EQ(plan({.to_ns = 2 * kNoonNs - 1}).messages, 10u);
+  EXPECT_EQ(plan({.from_ns = kNoonNs + 8 * kMs}).duration_ns, 2 * kMs);
 }
 
 TEST(RecordingLoader, PlansHowMuchIsLeftFromAnyTime) {
