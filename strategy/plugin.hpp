@@ -16,6 +16,10 @@
 //   TICKPATH_STRATEGY(Buyer, "buyer", "1.0")
 #pragma once
 
+#if __cplusplus < 202002L
+#error "strategy/plugin.hpp needs C++20: compile with -std=c++20, or use the C header plugin.h"
+#endif
+
 #include <array>
 #include <concepts>
 #include <cstdint>
