@@ -90,8 +90,8 @@ struct Node {
   bool told_move = false;
   bool newcomer = false;  // it remembers nothing
   Joining joining = Joining::kNo;
-  std::optional<Leadership>
-      told;  // the other one has renounced that, and this one has not looked yet
+  // The other one has renounced that, and this one has not looked yet.
+  std::optional<Leadership> told;
   bool hangs = false;
   bool operator==(const Node&) const = default;
 };
