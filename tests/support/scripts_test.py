@@ -214,6 +214,30 @@ class Reading(unittest.TestCase):
             self.assertTrue((ROOT / path).is_file(), path)
 
 
+class Threats(unittest.TestCase):
+    """docs/THREATS.md, the table of the fabric's services."""
+
+    def rows(self):
+        section = (ROOT / "docs/THREATS.md").read_text().split("## The services of the fabric")[1].split("\n## ")[0]
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("|")]
+        return rows[2:]
+
+    def test_each_service_has_a_row(self):
+        hello = (ROOT / "common/wire/hello.hpp").read_text()
+        enumerators = re.findall(r"^  (k\w+) =", hello.split("enum class Service")[1].split("};")[0], re.M)
+        names = dict(re.findall(r'\{(k\w+), "(\w+)"\}', (ROOT / "common/wire/names.cpp").read_text()))
+        self.assertGreater(len(enumerators), 10)
+        self.assertEqual(sorted(row[0].split("`")[1] for row in self.rows()), sorted(names[each] for each in enumerators))
+
+    def test_what_each_row_names_as_its_test_is_there(self):
+        code = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("*_test.cpp"))
+        for service, *_, tests in self.rows():
+            found = re.findall(r"`(\w+)\.(\w+)`", tests)
+            self.assertTrue(found, service)
+            for suite, name in found:
+                self.assertRegex(code, rf"TEST\w*\({suite},\s+{name}\)", service)
+
+
 class Hardware(unittest.TestCase):
     def test_without_a_device_it_says_so(self):
         done = run("tests/hardware.sh", "--no-build", TICKPATH_SYS_INFINIBAND="/nowhere")
