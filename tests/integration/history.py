@@ -138,6 +138,19 @@ def check_exactly_once(history):
            f"rows: {once}, in the files {in_files}")
 
 
+def check_several_files(history):
+    """A recording in two files has the ticks of one."""
+    data, at = (history.folder / "recorded.itch50").read_bytes(), 0
+    for _ in range(9000):
+        at += 2 + int.from_bytes(data[at:at + 2], "big")
+    (history.folder / "first.itch50").write_bytes(data[:at])
+    (history.folder / "second.itch50").write_bytes(data[at:])
+    history.command("history", "load", "run", "--run", "test", "--store", "parts", "--recording", "first.itch50,second.itch50")
+    sums = [history.sql("SELECT count(), sum(cityHash64(tick, time, symbol, type, price)) FROM ticks", "--store", store)
+            for store in ("parts", "killed")]
+    expect(sums[0] == sums[1], f"of two files and of one: {sums}")
+
+
 # What is compared row by row: table or view, and its columns.
 COMPARED = {
     "ticks": ("ticks", "tick, toUnixTimestamp64Nano(time), symbol, type"),
@@ -579,6 +592,7 @@ def main():
 
         steps = [("a run, loaded while it goes on", lambda: trade(history, arguments.bin.resolve())),
                  ("three kills of the loader", lambda: check_exactly_once(history)),
+                 ("a recording in two files", lambda: check_several_files(history)),
                  ("the store and the recording read", read_both),
                  ("ticks, quotes, trades, ASOF, bars", lambda: check_market(history, **made)),
                  ("orders and fills", lambda: check_orders(history, made["found"])),
