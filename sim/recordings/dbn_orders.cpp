@@ -122,8 +122,8 @@ void DbnOrders::pass_on(const std::string& name) {
   if (known == known_.end() || !known->second.instrument) return;
   const std::uint32_t holder = *known->second.instrument;
   if (calls_.is_of_day(holder) || listed_.at(holder).day == last_ns_ / kNsPerDay)
-    known->second.shared = true;
-  if (known->second.shared) return;
+    shared_.insert(name);
+  if (shared_.contains(name)) return;
   ++counts_.renamed;
   unlist(holder);
 }
