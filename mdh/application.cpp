@@ -326,7 +326,7 @@ void MdhApplication::accept_values(rdma::ConnectionRequest& request, const wire:
     return request.reject("no shared values are kept here: set values.keys in mdh's configuration");
   const wire::Hello ours = answer(hello.service);
   try {
-    values_->start_accept(request, link::bytes_of(ours), hello.parameters[0] != 0,
+    values_->start_accept(request, link::bytes_of(ours), hello.parameters[0] != 0, hello.role,
                           accepted(request, hello));
   } catch (const rdma::SetupError& error) {
     admission_.failed(request.peer(), error.what());

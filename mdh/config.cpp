@@ -72,8 +72,10 @@ void add_values(config::Schema<MdhConfig>& schema) {
       "values.keys", &C::values_keys, {0, values::kKeysMax}, "keys",
       "Room for values that strategies and `tickpath value` share "
       "(common/values/DESIGN.md); 1,792 to 3,584 bytes a key and writer; 0: none are kept");
-  schema.integer("values.writers", &C::values_writers, {1, link::kLanesMax}, "programs",
-                 "That may be connected to write values at one time; readers are not counted");
+  schema.integer(
+      "values.writers", &C::values_writers, {1, link::kLanesMax}, "programs",
+      "That may be connected to write values at one time; readers are not counted. With two "
+      "or more, strategies or tools alone do not get the last place");
 }
 
 void check_home(const MdhConfig& config, config::Problems& problems) {

@@ -209,6 +209,7 @@ void Feed::begin_session(std::uint64_t sequence) noexcept {
   ended_ = false;
   recent_.clear();
   day_ = {};
+  ++days_;
   counters_.sessions.add();
   for (std::size_t part = 0; part < 2; ++part) {
     std::uint64_t text = 0;
@@ -243,6 +244,7 @@ void Feed::drop_books() noexcept {
 void Feed::on_day_break(itch::DayBreak what) noexcept {
   if (what == itch::DayBreak::kDay) begin_day();
   if (what != itch::DayBreak::kMidnight) return;
+  ++days_;
   sink_.begin_day();
   instruments_.forget_times();
 }
@@ -252,6 +254,7 @@ void Feed::on_day_break(itch::DayBreak what) noexcept {
 void Feed::begin_day() noexcept {
   sink_.begin_day();
   day_ = {};
+  ++days_;
   instruments_.forget_times();
   drop_books();
   catching_up_ = false;  // its counts were of the old locates; all is good at its end

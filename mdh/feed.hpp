@@ -260,6 +260,7 @@ class Feed {
   bool catching_up_ = false;
   bool ended_ = false;
   itch::TradingDay day_;
+  std::uint8_t days_ = 0;  // see wire::day_of()
   clock::TickConverter ticks_;
   TscTicks silence_timeout_;
   FeedCounters counters_;

@@ -177,7 +177,7 @@ void Feed::publish(const Event& event) noexcept {
   update.shares = event.shares;
   update.kind = event.kind;
   update.side = event.side;
-  update.unprinted = event.printed ? 0 : 1;
+  update.marks = event.printed ? 0 : wire::BookUpdate::kUnprinted;
   if (id == wire::kNoInstrument) [[unlikely]] {
     update.set_states(state_, wire::TradingState::kUnknown);
     return send(update, id);
@@ -245,6 +245,7 @@ void Feed::send(wire::BookUpdate& update, std::uint32_t id) noexcept {
   update.trace_id = current_.sequence;
   update.received_tsc = current_.rx.value;
   update.instrument_id = id;
+  update.set_day(days_);
   sink_.publish(update);
   counters_.updates.add();
 }

@@ -50,6 +50,8 @@ std::string_view explain(ManualResult result) noexcept {
       return "symbol: oeg knows none of that name";
     case ManualResult::kNoStrategy:
       return "strategy: oeg knows none of that number";
+    case ManualResult::kBookedBefore:
+      return "this execution was booked before: the exception may be cleared";
     case ManualResult::kNoRoom:
       break;
   }
@@ -115,7 +117,12 @@ void OegApplication::follow_cleared() {
   ClearedException cleared;
   while (datapath_->pair()->pop_cleared(cleared)) cleared_there_.push_back(cleared);
   try {
-    std::erase_if(cleared_there_, [this](const auto& each) { return exceptions_.clear(each); });
+    std::erase_if(cleared_there_, [this](const auto& each) {
+      if (!exceptions_.clear(each)) return false;
+      // This oeg leads meanwhile, and holds the symbol.
+      if (datapath_->leads()) cleared_.push_back(each);
+      return true;
+    });
   } catch (const Error& error) {
     log::error("{}", error.what());
   }
@@ -180,6 +187,7 @@ control::Json OegApplication::clear_exceptions(const control::Json& request) {
     throw Error("ids: a list of exceptions' numbers is wanted");
   if (request.at("ids").size() > ExceptionList::kAtOnceMax)
     throw Error("ids: at most " + std::to_string(ExceptionList::kAtOnceMax) + " at a time");
+  if (!datapath_->leads()) throw Error("this oeg stands by: ask the one that leads");
   std::size_t cleared = 0;
   for (const control::Json& id : request.at("ids")) {
     if (!id.is_number_unsigned()) throw Error("ids: numbers are wanted");

@@ -50,7 +50,10 @@ market::MarketReaderOptions market_options(const OegConfig& config, clock::Offse
 JournalOptions PairStart::journal_options(const OegConfig& config) const {
   JournalOptions options = config.journal_options();
   const bool of_another = log != nullptr || rules.role() == Succession::Role::kClaimant;
-  if (of_another) options.start = JournalStart::kResume;
+  if (of_another)
+    options.start = JournalStart::kResume;
+  else if (!founds && options.start == JournalStart::kFresh)
+    options.start = JournalStart::kAuto;  // its own book of this day, which the other one has, too
   options.to_lead = of_another;
   return options;
 }
@@ -115,7 +118,7 @@ void OegDatapath::recover_gateway() {
   }
   for (std::uint32_t row = 0; row < gateway_.ledger().position_count(); ++row)
     store_position(row, gateway_.ledger().position(row).row);
-  unclaimed_ = recovery_.records != 0;
+  unclaimed_ = recovery_.records != 0 || recovery_.open_orders != 0;
   claim_deadline_ = after(tsc_now(), config_.reconnect_grace_ns);
 }
 

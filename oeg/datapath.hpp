@@ -38,10 +38,11 @@ struct PairStart {
   explicit PairStart(const PairOptions& options)
       : memory(options.file, options.place, clock::host_id()),
         rules(memory.load().value_or(Succession(options.place))) {}
-  // The configured ones, but that a book that was taken from another one is never begun anew.
+  // The configured ones, but that a pair's book is begun anew by who founds the pair alone.
   JournalOptions journal_options(const OegConfig& config) const;
   PairMemory memory;
   Succession rules;
+  bool founds = false;  // nobody of the pair has ever led
   // A standby has its log, and the connection to the leader that may WRITE it.
   std::unique_ptr<link::ReplicatedLog> log;
   std::unique_ptr<LogSpool> spool;

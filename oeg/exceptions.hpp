@@ -107,7 +107,7 @@ struct ManualTrade {
   Side side = Side::kBuy;
   fix::Symbol symbol;
 };
-enum class ManualResult : std::uint8_t { kBooked, kNoSymbol, kNoStrategy, kNoRoom };
+enum class ManualResult : std::uint8_t { kBooked, kNoSymbol, kNoStrategy, kNoRoom, kBookedBefore };
 
 // The fill that the exception is about, as its message has it. Throws Error: it is none that can be
 // booked as it is, or was booked.

@@ -247,6 +247,9 @@ ManualResult Gateway::book_by_hand(const ManualTrade& trade) noexcept {
   const std::uint32_t instrument = instruments_.id_of(trade.symbol.view());
   if (instrument == wire::kNoInstrument) return ManualResult::kNoSymbol;
   if (slot_of_[trade.strategy] >= slots_.size()) return ManualResult::kNoStrategy;
+  // An oeg may have died between the booking and the clearing of the exception.
+  if (trade.exec_id != 0 && executions_.find(trade.exec_id, 0) != nullptr)
+    return ManualResult::kBookedBefore;
   if (!journal_.has_room_for_reports() ||
       ledger_.position_row(trade.strategy, instrument) == IdMap::kNone)
     return ManualResult::kNoRoom;

@@ -32,6 +32,10 @@ constexpr std::uint64_t kWitnessAnswersNs = 300'000'000;
 // So long a word is waited for before the other one is asked who leads: longer, too.
 constexpr std::uint64_t kWaitsNs = 500'000'000;
 
+// So long one that the witness has told of the other one's claim waits for that one's word: it may
+// have given its claim up, and start again to join. Longer than that start takes.
+constexpr std::uint64_t kOtherAnswersNs = 1'000'000'000;
+
 // The other one is looked at so much more often than any other peer: what its death costs begins
 // with that.
 constexpr std::uint64_t kLooks = 10;
@@ -104,7 +108,9 @@ bool Pair::waits_in_vain(std::uint64_t now_ns) noexcept {
     waits_since_ns_ = 0;
   else if (waits_since_ns_ == 0)
     waits_since_ns_ = now_ns;
-  return waits_since_ns_ != 0 && now_ns - waits_since_ns_ >= kWaitsNs;
+  const bool long_enough =
+      shown_other_came_first_.get() != 0 || now_ns - waits_since_ns_ >= kWaitsNs;
+  return waits_since_ns_ != 0 && long_enough;
 }
 
 // ------------------------------------------------------------------------------ what is recorded
@@ -196,6 +202,7 @@ bool Pair::turn(std::uint64_t now_ns) noexcept {
   take_connections(now_ns);
   turn_witness();
   hear_others();
+  end_vain_claim();
   switch (before) {
     case Stage::kFollowing:
       turn_standby(now_ns);
@@ -233,6 +240,17 @@ void Pair::hear_others() noexcept {
   if (founds) rules_.found(wire::Leadership::of_word(over));
 }
 
+// The other one leads, most likely, and cannot be asked. What this one holds, such as the
+// connection to the exchange, is in its way.
+void Pair::end_vain_claim() noexcept {
+  if (!rules_.other_came_first())
+    other_first_since_ns_ = 0;
+  else if (other_first_since_ns_ == 0)
+    other_first_since_ns_ = now_ns_;
+  else if (now_ns_ - other_first_since_ns_ > kOtherAnswersNs)
+    rules_.renounce();
+}
+
 // What has changed is written down before anything follows from it.
 void Pair::settle() noexcept {
   if (rules_ == stored_) return;
@@ -263,6 +281,8 @@ void Pair::show() noexcept {
   shown_word_.set(rules_.word().word());
   shown_blocked_.set(rules_.blocked() ? 1 : 0);
   shown_waits_.set(rules_.blocked() || rules_.role() == Role::kClaimant ? 1 : 0);
+  shown_books_may_be_cut_.set(rules_.books_may_be_cut() ? 1 : 0);
+  shown_other_came_first_.set(rules_.other_came_first() ? 1 : 0);
   shown_stands_by_.set(rules_.role() == Role::kStandby ? 1 : 0);
   shown_standby_.set(rules_.needs_confirmation() ? 1 : 0);
 }
@@ -283,6 +303,7 @@ void Pair::take_connections(std::uint64_t now_ns) noexcept {
       asked_.reset();  // its answer would come by the former connection
       witness_read_ = looks_again_ = false;
       answered_.reset();
+      witness_idle_ns_ = now_ns;
       word_.attach(*taken->connection, extras[0]);
     } else if (taken->tag == kStandby || taken->tag == kNewcomer) {
       begin_streaming(*taken, now_ns);
@@ -307,7 +328,10 @@ void Pair::turn_witness() noexcept {
       asked_.reset();  // whether it was made is not known; it is asked for again
       drop_witness();
     } else if (word_.state() == link::RemoteWord::State::kIdle) {
+      witness_idle_ns_ = now_ns_;
       on_witness();
+    } else if (now_ns_ - witness_idle_ns_ > kWaitsNs) {
+      shown_serves_.set(0);  // stopped: over ofi a program that does not run executes nothing
     }
   }
 }
@@ -392,7 +416,7 @@ void Pair::settle_renunciation(std::uint64_t now_ns) noexcept {
   if (witness_may_answer(now_ns)) return;
   renounced_since_ns_ = 0;
   renounced_.store(false, std::memory_order_relaxed);
-  rules_.on_peer_renounced();
+  rules_.on_peer_renounced(renounced_by_peer());
 }
 
 // ----------------------------------------------------------------------------------- the leader
@@ -422,7 +446,7 @@ void Pair::begin_streaming(link::BareConnection& connection, std::uint64_t now_n
   if (peer_ != nullptr || rules_.needs_confirmation()) {
     writer_.detach();
     drop(peer_);
-    rules_.on_peer_renounced();
+    rules_.on_peer_renounced(renounced_by_peer());
     offered_.reset();
     moved_at_ = 0;
     hand_over_.store(false, std::memory_order_relaxed);  // to the one before

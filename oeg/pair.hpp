@@ -151,8 +151,16 @@ class Pair final : public JournalPort, public fix::SessionMirror {
     return streams_from_.load(std::memory_order_acquire);
   }
   // The other one remembers what it was, has renounced, and asks to join. This one leads by the
-  // witness's word, or by this alone where none answers.
-  void peer_renounced() noexcept { renounced_.store(true, std::memory_order_release); }
+  // witness's word, or by this alone where none answers. renounced: Succession::renounced().
+  void peer_renounced(wire::Leadership renounced) noexcept {
+    renounced_by_peer_.store(renounced.word(), std::memory_order_relaxed);
+    // Release: pairs with the acquires of renounced_. Without it an older word could be read.
+    renounced_.store(true, std::memory_order_release);
+  }
+  // The same, where this one leads and lets the other one in.
+  void peer_joins(wire::Leadership renounced) noexcept {
+    renounced_by_peer_.store(renounced.word(), std::memory_order_relaxed);
+  }
   // kTakingOver: takes back the former leader's right to WRITE into our log. The log's own fence,
   // which came first, is what the proof rests on; this is the device's word for it.
   FenceResult revoke_former() noexcept;
@@ -161,8 +169,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   bool waits_for_word() const noexcept {
     return shown_waits_.get() != 0 && shown_serves_.get() == 0;
   }
-  // This one has waited so long that a witness which is there would have answered. The other one is
-  // asked then.
+  // This one has waited so long that a witness which is there would have answered, or the witness
+  // has named the other one. The other one is asked then.
   bool waits_in_vain(std::uint64_t now_ns) noexcept;
   // The other one says that it leads, and by which word (Succession::is_lost()). True: this one
   // waits in vain. It renounces, and has to join.
@@ -171,8 +179,15 @@ class Pair final : public JournalPort, public fix::SessionMirror {
     other_leads_.store(theirs.word(), std::memory_order_relaxed);
     return true;
   }
-  // Both wait for a word, and this one is to give way: it renounces. Forgotten where a witness
-  // decides meanwhile.
+  // Both wait for a word: whether this one is to give way (Succession::gives_way_to()). One that
+  // led alone has acted since, and does not.
+  bool gives_way_to(bool their_books_may_be_cut) const noexcept {
+    if (acts_alone() && !books_may_be_cut()) return false;
+    const bool cut = books_may_be_cut();
+    return cut == their_books_may_be_cut ? options_.place == 2 : cut;
+  }
+  bool books_may_be_cut() const noexcept { return shown_books_may_be_cut_.get() != 0; }
+  // Then it renounces. Forgotten where a witness decides meanwhile.
   void give_way() noexcept { gives_way_.store(true, std::memory_order_relaxed); }
   // A person's word, where this one waits for a witness's: it leads, in a later epoch than `known`.
   // Forgotten where a witness decides meanwhile.
@@ -290,6 +305,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   bool confirm() noexcept;
   void settle() noexcept;
   void hear_others() noexcept;
+  void end_vain_claim() noexcept;
   void take_connections(std::uint64_t now_ns) noexcept;
   void begin_streaming(link::BareConnection& connection, std::uint64_t now_ns) noexcept;
   void drop(link::BareConnection*& connection) noexcept;
@@ -299,6 +315,9 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   void drop_witness() noexcept;
   bool may_enrol() const noexcept;
   bool witness_may_answer(std::uint64_t now_ns) const noexcept;
+  wire::Leadership renounced_by_peer() const noexcept {
+    return wire::Leadership::of_word(renounced_by_peer_.load(std::memory_order_relaxed));
+  }
   void settle_renunciation(std::uint64_t now_ns) noexcept;
   void turn_leader(std::uint64_t now_ns) noexcept;
   void watch_progress(std::uint64_t now_ns) noexcept;
@@ -347,6 +366,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   std::uint64_t handing_over_since_ns_ = 0;
   std::uint64_t next_look_ns_ = 0;
   std::uint64_t asked_at_ns_ = 0;
+  std::uint64_t other_first_since_ns_ = 0;
+  std::uint64_t witness_idle_ns_ = 0;  // nothing that it was asked was without an answer then
   link::LogReplicator writer_;
   Progress confirmed_;  // of what was appended: by the transport,
   Progress taken_;      // and by the standby
@@ -380,6 +401,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   std::atomic<Stage> stage_;
   std::atomic<std::uint64_t> streams_from_{0};
   std::atomic<bool> renounced_{false};
+  std::atomic<std::uint64_t> renounced_by_peer_{0};  // a word
   std::atomic<bool> recovered_{false};
   std::atomic<bool> hand_over_{false};
   std::atomic<FenceResult> fence_result_{FenceResult::kNone};
@@ -392,6 +414,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   Counter shown_word_;
   Counter shown_blocked_;
   Counter shown_waits_;
+  Counter shown_books_may_be_cut_;
+  Counter shown_other_came_first_;
   Counter shown_stands_by_;
   Counter shown_standby_;
   Counter shown_witness_;

@@ -41,6 +41,9 @@ constexpr std::chrono::milliseconds kSnapshotTry{5};
 // Until the datapath has heard a person's word: a turn or two, unless it does not run.
 constexpr std::int64_t kFoundNs = 1'000'000'000;
 constexpr std::chrono::milliseconds kFoundLook{1};
+// So long a pair's leader whose host was started waits for a standby that runs: its takeover takes
+// some 20 ms, and it has the whole book.
+constexpr std::int64_t kOtherClaimsNs = 2'000'000'000;
 // A takeover that takes longer waits for somebody else, not for a CPU.
 constexpr std::int64_t kTakeoverNs = 1'000'000'000;
 
@@ -65,16 +68,6 @@ std::string_view in_words(FenceResult fence) {
 
 }  // namespace
 
-// What it says of itself is all that can be known: a key is of a role.
-std::string why_stranger(const OegConfig& config, const wire::Hello& hello) {
-  if (hello.parameters[0] != config.pair_id())
-    return wire::name_of(hello) +
-           " is of another pair: both oegs of one have the same venue.sender, venue.target, "
-           "venue.version, venue_number and mdh.shard";
-  if (hello.instance == config.pair.place) return "both oegs of the pair have the same pair.place";
-  return {};
-}
-
 PairKeeper::PairKeeper(const OegConfig& config, control::Runtime& runtime)
     : config_(config),
       runtime_(runtime),
@@ -93,6 +86,11 @@ void PairKeeper::begin() {
 }
 
 void PairKeeper::look_for_pair() {
+  if (start_.memory.was_copied())
+    log::warning(
+        "{} is a copy, of a backup or of another host: this oeg has no memory of its pair. It asks "
+        "to join the other one; if it is to lead: `tickpath pair found`",
+        config_.pair.file);
   if (remembers_) begin_again();
   if (start_.rules.may_take_back()) wait_for_successor();
   while (start_.rules.role() == Succession::Role::kOutsider && start_.log == nullptr &&
@@ -110,6 +108,7 @@ void PairKeeper::look_for_pair() {
     if (is_told_to_lead()) return;
     if (may_found()) {
       start_.rules.found();
+      start_.founds = true;
       remember();
       log::info("this oeg leads: neither of the pair, nor its witness, knows of a leader before");
       return;
@@ -122,24 +121,36 @@ void PairKeeper::look_for_pair() {
 // loss of power its memory must not have a right that was given up before.
 void PairKeeper::remember() {
   start_.memory.store(start_.rules);
-  start_.memory.sync();
+  sync_memory();
   remembers_ = true;
   questions_.remembers();
+}
+
+void PairKeeper::sync_memory() {
+  const int error = start_.memory.sync();
+  if (std::exchange(sync_error_, error) == error || error == 0) return;
+  log::error("{} does not reach the disk ({}): after a power cut this oeg may not know that it led",
+             config_.pair.file, std::strerror(error));
 }
 
 void PairKeeper::begin_again() {
   Succession& rules = start_.rules;
   const bool led =
       rules.role() == Succession::Role::kLeader || rules.role() == Succession::Role::kClaimant;
-  if (!start_.memory.is_of_this_boot()) {
+  const bool of_this_boot = start_.memory.is_of_this_boot();
+  if (!of_this_boot) {
     if (led) return begin_after_boot();
     rules.renounce();
   }
   std::optional<wire::Leadership> found;
   if (const auto block = questions_.newest_word(false))
     found = wire::Leadership::of_word(block->word);
+  // No witness is there: the other one may have been made leader by a person meanwhile.
+  const auto theirs =
+      led && !found ? leads_by(questions_.who_leads(), other_place()) : std::nullopt;
+  if (theirs && Succession::is_lost(rules.word(), *theirs)) rules.renounce();
   const std::uint32_t known = rules.word().epoch;
-  from_before_ = found && rules.is_from_before(*found);
+  may_be_superseded_ = !of_this_boot && !found;
   rules.begin_again(found);
   remember();
   if (led && rules.role() == Succession::Role::kOutsider)
@@ -159,12 +170,9 @@ void PairKeeper::wait_for_successor() {
     std::this_thread::sleep_for(kTryAgain);
   }
   if (runtime_.stop_wanted()) return;
-  if (clock::monotonic_ns() < until) {
-    start_.rules.renounce();
-  } else {
-    log::warning("this oeg has handed over, and nobody leads: it asks for its place again");
-    start_.rules.take_back();
-  }
+  const bool led = clock::monotonic_ns() < until;
+  if (!led) log::warning("this oeg has handed over, and nobody leads: it asks for its place again");
+  led ? start_.rules.renounce() : start_.rules.take_back();
   remember();
 }
 
@@ -173,26 +181,34 @@ void PairKeeper::wait_for_successor() {
 void PairKeeper::begin_after_boot() {
   log::info("the host was started since this oeg led: it asks the witness at {} before it leads",
             questions_.witnesses());
+  const std::int64_t other_claims_until = clock::monotonic_ns() + kOtherClaimsNs;
   while (!runtime_.stop_wanted()) {
     // The witness may have ended before it had saved the word by which the other one leads. An
     // earlier leader may not know yet that this oeg has led since.
-    const auto theirs = leads_by(questions_.who_leads(), other_place());
-    if (theirs && Succession::is_lost(start_.rules.word(), *theirs)) {
+    const std::string answer = questions_.who_leads();
+    const auto theirs = leads_by(answer, other_place());
+    const auto block = questions_.newest_word(true);
+    const auto word = wire::Leadership::of_word(block ? block->word : 0);
+    // A standby that waits for the word has all that a pair's leader had; this one's journal may
+    // have lost its end.
+    const auto waits = waits_by(answer, config_.pair.place);
+    const bool other_is_whole = block && waits && start_.rules.other_is_whole(word, *waits);
+    if (block) start_.rules.look_back(word);
+    if (other_is_whole || (theirs && Succession::is_lost(start_.rules.word(), *theirs))) {
       start_.rules.renounce();
       return remember();
     }
-    const auto block = questions_.newest_word(true);
-    const auto word = wire::Leadership::of_word(block ? block->word : 0);
-    from_before_ = block && start_.rules.is_from_before(word);
-    if (block && start_.rules.begin_after_boot(word, block->incarnation)) {
+    const bool other_may_claim = answer == wire::kDoesNotLead &&
+                                 start_.rules.needs_confirmation() &&
+                                 clock::monotonic_ns() < other_claims_until;
+    if (!other_may_claim && block && start_.rules.begin_after_boot(word, block->incarnation)) {
       remember();
       return;
     }
-    if (block && std::exchange(epoch_told_, word.epoch) != word.epoch)
+    if (!other_may_claim && block && std::exchange(epoch_told_, word.epoch) != word.epoch)
       log::warning(
           "this oeg led in epoch {}, and the witness knows of epoch {} only: it waits for a "
-          "person's "
-          "word (`tickpath pair found`)",
+          "person's word (`tickpath pair found`)",
           start_.rules.word().epoch, word.epoch);
     if (is_told_to_lead()) return;
     std::this_thread::sleep_for(kTryAgain);
@@ -205,7 +221,8 @@ bool PairKeeper::join() {
       std::make_unique<link::ReplicatedLog>(runtime_.device(), config_.pair.log_bytes, "oeg.log");
   const rdma::Grant grants[] = {log->grant(), runtime_.heartbeat().grant()};
   wire::Hello hello = questions_.hello(wire::Service::kStandby);
-  if (remembers_ && !from_before_) hello.flags = wire::kRemembers;
+  if (renounces_what_it_had()) hello.flags = wire::kRemembers;
+  hello.parameters[1] = start_.rules.renounced().word();
   link::TableConnection leader =
       link::connect_tables(runtime_.device(), config_.pair.peer, link::bytes_of(hello), grants,
                            kConnectMs, std::string(wire::name(wire::Role::kOeg)));
@@ -216,12 +233,20 @@ bool PairKeeper::join() {
   const std::int64_t read = clock::monotonic_ns();
   install(snapshot);
   start_.leader = std::move(leader.connection);
-  from_before_ = false;
   remember();  // it has renounced, and has never to found a pair again
   constexpr std::int64_t kMs = 1'000'000;
   log::info("this oeg joins {}: read {} bytes in {} ms, on the disk after {} ms", config_.pair.peer,
             snapshot.size(), (read - begun) / kMs, (clock::monotonic_ns() - begun) / kMs);
   return true;
+}
+
+// Whether this oeg knows all that it gives up by asking to join.
+bool PairKeeper::renounces_what_it_had() {
+  if (const auto block = may_be_superseded_ ? questions_.newest_word(false) : std::nullopt) {
+    may_be_superseded_ = false;
+    start_.rules.look_back(wire::Leadership::of_word(block->word));
+  }
+  return !may_be_superseded_ && remembers_ && !start_.rules.superseded();
 }
 
 std::string PairKeeper::read_snapshot() {
@@ -295,8 +320,7 @@ bool PairKeeper::may_found() {
       if (epoch > epoch_told_)
         log::warning(
             "this oeg remembers no leader, and the witness at {} knows of epoch {}: it waits for "
-            "the "
-            "other oeg, or for a person's word (`tickpath pair found`)",
+            "the other oeg, or for a person's word (`tickpath pair found`)",
             endpoint, epoch);
       epoch_told_ = std::max(epoch_told_, epoch);
     }
@@ -384,7 +408,7 @@ void PairKeeper::on_stage() {
     connect_();  // the venue takes the connection while this one recovers
     // Before it acts on anything. Otherwise a loss of power could make it forget that it has led,
     // and ask to join. An oeg that waits for a word takes such a request for a renunciation.
-    start_.memory.sync();
+    sync_memory();
     const FenceResult fence = datapath_->pair()->revoke_former();
     datapath_->take_over(complete_);
     log::warning("this oeg takes over, epoch {}: {} records, {} open orders, {} never sent; {}",
@@ -413,7 +437,7 @@ void PairKeeper::be_quick() {
 void PairKeeper::tick() {
   be_quick();
   datapath_->pair()->collect();
-  start_.memory.sync();
+  sync_memory();
   keep_own();
   make_snapshot();
   connect_witness();
@@ -447,6 +471,7 @@ void PairKeeper::ask_peer() {
     next_ask_ns_ = now + kAskPeerNs;
     wire::Hello hello = questions_.hello(wire::Service::kStandby);
     hello.flags = wire::kAsksOnly;
+    if (datapath_->pair()->books_may_be_cut()) hello.flags |= wire::kBooksMayBeCut;
     question_.start_connect(config_.pair.peer, link::bytes_of(hello), {}, 0,
                             std::string(wire::name(wire::Role::kOeg)));
   } catch (const rdma::SetupError& error) {
@@ -486,17 +511,14 @@ void PairKeeper::connect_witness() {
   }
 }
 
-// Where both wait for a witness that neither has, neither has acted since, and either may lead: the
-// second gives up its claim, and joins. Of two that could, one does. It waits as long before as who
-// asks: its own question may just have got to a witness. One that led alone, before its host was
-// started, has acted, and does not give way.
-void PairKeeper::answer_peer(rdma::ConnectionRequest& request) {
+// Both may wait for a witness that neither has. One of them gives up its claim, and joins. It waits
+// as long before as who asks: its own question may just have got to a witness.
+void PairKeeper::answer_peer(rdma::ConnectionRequest& request, const wire::Hello& hello) {
   Pair& pair = *datapath_->pair();
   const auto now = static_cast<std::uint64_t>(clock::monotonic_ns());
-  if (!datapath_->leads() && config_.pair.place == 2 && !pair.acts_alone() &&
-      pair.waits_in_vain(now)) {
-    log::warning(
-        "both oegs wait for the same witness, which is gone: this one gives way and joins");
+  const bool may_be_cut = (hello.flags & wire::kBooksMayBeCut) != 0;
+  if (!datapath_->leads() && pair.waits_in_vain(now) && pair.gives_way_to(may_be_cut)) {
+    log::warning("both oegs wait for a witness that does not decide: this one gives way and joins");
     pair.give_way();
     datapath_->wake();
   }
@@ -506,27 +528,30 @@ void PairKeeper::answer_peer(rdma::ConnectionRequest& request) {
 void PairKeeper::tell_who_leads(rdma::ConnectionRequest& request) const {
   const Pair& pair = *datapath_->pair();
   const wire::Leadership word{pair.word().epoch, config_.pair.place, !pair.has_standby()};
-  request.reject(datapath_->leads() ? leads_answer(word) : std::string(wire::kDoesNotLead));
+  if (datapath_->leads()) return request.reject(leads_answer(word));
+  const bool whole = pair.waits_for_word() && !pair.acts_alone() && !pair.books_may_be_cut();
+  request.reject(whole ? waits_answer(pair.word()) : std::string(wire::kDoesNotLead));
 }
 
 void PairKeeper::accept_standby(rdma::ConnectionRequest& request, const wire::Hello& hello) {
   Pair& pair = *datapath_->pair();
   if (keeps_out(request, hello)) return;
   if ((hello.flags & wire::kAsksWhoLeads) != 0) return tell_who_leads(request);
-  if ((hello.flags & wire::kAsksOnly) != 0) return answer_peer(request);
+  if ((hello.flags & wire::kAsksOnly) != 0) return answer_peer(request, hello);
   const bool remembers = (hello.flags & wire::kRemembers) != 0;
+  const auto renounced = wire::Leadership::of_word(hello.parameters[1]);
   if (!datapath_->leads()) {
     // An oeg that asks to join has renounced.
-    if (remembers && pair.stage() != Pair::Stage::kTakingOver) pair.peer_renounced();
+    if (remembers && pair.stage() != Pair::Stage::kTakingOver) pair.peer_renounced(renounced);
     if (!remembers && pair.waits_for_word() && !std::exchange(newcomer_told_, true))
       log::warning(
           "the oeg at {} asks to join. It has lost its memory, and may have led before: this oeg "
-          "waits "
-          "for the witness, or for a person's word (`tickpath pair found`)",
+          "waits for the witness, or for a person's word (`tickpath pair found`)",
           config_.pair.peer);
     datapath_->wake();
     return tell_who_leads(request);
   }
+  pair.peer_joins(renounced);
   const rdma::Grant grants[] = {runtime_.heartbeat().grant()};
   const wire::Hello answer = questions_.hello(wire::Service::kStandby);
   pair.connections().start_accept(request, link::bytes_of(answer), grants,

@@ -23,9 +23,6 @@
 
 namespace tickpath::oeg {
 
-// Empty: who says that is the other half of the pair.
-std::string why_stranger(const OegConfig& config, const wire::Hello& hello);
-
 class PairKeeper {
  public:
   // Throws Error, rdma::SetupError.
@@ -57,10 +54,12 @@ class PairKeeper {
  private:
   void look_for_pair();
   void remember();
+  void sync_memory();
   void begin_again();
   void begin_after_boot();
   void wait_for_successor();
   bool join();
+  bool renounces_what_it_had();
   bool may_found();
   bool is_told_to_lead();
   std::uint8_t other_place() const noexcept {
@@ -75,7 +74,7 @@ class PairKeeper {
   void connect_witness();
   void ask_peer();
   void take_answer(std::string_view refusal);
-  void answer_peer(rdma::ConnectionRequest& request);
+  void answer_peer(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void tell_who_leads(rdma::ConnectionRequest& request) const;
   void on_stage();
   void be_quick();
@@ -84,12 +83,14 @@ class PairKeeper {
   control::Runtime& runtime_;
   PairStart start_;
   bool remembers_;  // a leader, or that it has joined one
-  // Its memory lacks a leadership of its own: to ask to join is no renunciation then.
-  bool from_before_ = false;
+  // Its memory is of another start of the host, and no witness has said yet whether it lacks a
+  // leadership of its own.
+  bool may_be_superseded_ = false;
   PairQuestions questions_;
   bool newcomer_told_ = false;  // that one asks to join, to the log
   SetAside own_;                // what this one had before it joined
   bool own_kept_ = false;
+  int sync_error_ = 0;            // of the memory, as the log was told last
   std::uint32_t epoch_told_ = 0;  // of the witness, to the log
   std::string why_;               // nobody was joined; the last reason that was logged
   std::string stranger_;          // who was refused, and why, as the log was told last

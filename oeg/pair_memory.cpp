@@ -20,10 +20,12 @@ namespace {
 static_assert(std::is_trivially_copyable_v<Succession>);
 
 struct Header {
-  static constexpr char kMagic[8] = {'t', 'k', 'p', 'a', 'i', 'r', '3', 0};
+  static constexpr char kMagic[8] = {'t', 'k', 'p', 'a', 'i', 'r', '4', 0};
   char magic[8];  // stored last
   std::uint32_t state_bytes;
   std::uint32_t place;
+  std::uint64_t inode;
+  std::int64_t born_ns;
 };
 
 constexpr std::size_t kSlotsOffset = 64;
@@ -56,11 +58,28 @@ PairMemory::PairMemory(const std::string& path, std::uint8_t place, std::uint64_
   if (std::memcmp(header.magic, Header::kMagic, sizeof(header.magic)) != 0 ||
       header.state_bytes != sizeof(Succession))
     throw Error(path + " is not a pair's file of this version; move it away: this oeg then joins " +
-                "its peer");
+                "its peer, or waits for `tickpath pair found` where that has none, either");
   if (header.place != place)
     throw Error(path + " is of pair.place " + std::to_string(header.place) +
                 ", the configuration says " + std::to_string(place));
+  know_file(file.get(), path);
   sequence_ = std::max(slot(0).sequence, slot(1).sequence);
+}
+
+void PairMemory::know_file(int file, const std::string& path) {
+  struct statx status {};
+  if (::statx(file, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &status) != 0)
+    throw SystemError("cannot look at " + path, errno);
+  const bool born = (status.stx_mask & STATX_BTIME) != 0;
+  const std::int64_t born_ns =
+      born ? status.stx_btime.tv_sec * std::int64_t{1'000'000'000} + status.stx_btime.tv_nsec : 0;
+  auto& header = *mapping_.at<Header>(0);
+  const bool is_new = header.inode == 0;
+  if (header.inode == status.stx_ino && header.born_ns == born_ns) return;
+  was_copied_ = !is_new;
+  for (const std::uint64_t each : {0u, 1u}) slot(each).sequence = 0;
+  header.inode = status.stx_ino;
+  header.born_ns = born_ns;
 }
 
 PairMemory::Slot& PairMemory::slot(std::uint64_t sequence) const noexcept {
@@ -80,14 +99,16 @@ bool PairMemory::is_of_this_boot() const noexcept {
 
 // Acquire: pairs with the release in store(), on the datapath thread. The slot's sequence goes to
 // the disk no earlier than its state.
-void PairMemory::sync() noexcept {
+int PairMemory::sync() noexcept {
   std::uint64_t newest = 0;
   for (const std::uint64_t each : {0u, 1u})
     newest = std::max(
         newest,
         std::atomic_ref<std::uint64_t>(slot(each).sequence).load(std::memory_order_acquire));
-  if (newest == synced_ || ::msync(mapping_.at<void>(0), kFileBytes, MS_SYNC) != 0) return;
+  if (newest == synced_) return 0;
+  if (::msync(mapping_.at<void>(0), kFileBytes, MS_SYNC) != 0) return errno;
   synced_ = newest;
+  return 0;
 }
 
 void PairMemory::store(const Succession& state) noexcept {

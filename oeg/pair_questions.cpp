@@ -40,7 +40,8 @@ std::string PairQuestions::who_leads() {
                                std::string(wire::name(wire::Role::kOeg)));
   } catch (const rdma::SetupError& error) {
     const std::string_view answer = error.what();
-    for (const std::string_view known : {wire::kLeadsInEpoch, wire::kDoesNotLead})
+    for (const std::string_view known :
+         {wire::kLeadsInEpoch, wire::kDoesNotLead, wire::kWaitsForWord})
       if (const std::size_t at = answer.find(known); at != std::string_view::npos)
         return std::string(answer.substr(at));
   }
@@ -73,17 +74,19 @@ wire::WitnessBlock PairQuestions::witness(const std::string& endpoint, std::uint
 
 std::optional<wire::WitnessBlock> PairQuestions::newest_word(bool of_all) {
   std::optional<wire::WitnessBlock> newest;
-  bool clear = true;
+  bool all = true, equal = false;
   for (const std::string& endpoint : witness_endpoints()) {
     try {
       const wire::WitnessBlock block = witness(endpoint, of_all ? kAnswerMs : kAskMs);
-      clear &= !newest || block.word != newest->word || wire::Leadership::of_word(block.word).alone;
+      equal = newest && block.word == newest->word && !wire::Leadership::of_word(block.word).alone;
       if (!newest || block.word > newest->word) newest = block;
     } catch (const Error&) {
-      clear = false;
+      all = false;
     }
   }
-  return of_all && !clear ? std::nullopt : newest;
+  if (of_all && !all) return std::nullopt;
+  if (equal) newest->incarnation = 0;
+  return newest;
 }
 
 std::string PairQuestions::witnesses() const {

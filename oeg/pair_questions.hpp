@@ -32,8 +32,8 @@ class PairQuestions {
   std::string who_leads();
   // What that witness holds. Throws Error: it does not answer.
   wire::WitnessBlock witness(const std::string& endpoint);
-  // The latest word of the witnesses that answer soon. of_all: nothing unless all answer and
-  // differ. Where two hold the same word of a pair, each of the pair might ask another one.
+  // The latest word of the witnesses that answer soon. of_all: nothing unless all answer. Where two
+  // hold the same word of a pair, each of the pair might ask another one: its incarnation is 0.
   std::optional<wire::WitnessBlock> newest_word(bool of_all);
   KnownOfPair ask_all();
 

@@ -72,8 +72,9 @@ RecoveryResult recover(Gateway& gateway, Journal& journal, std::uint32_t next_se
     // venue must not send it again.
     result.report_was_processed = is_of_a_report(last) && last.fix_seq == next_target;
   }
-  if (result.records != 0) gateway.await_strategies();
   result.open_orders = gateway.ledger().open_orders();
+  // A new day has no records yet, and the orders that it carries.
+  if (result.records != 0 || result.open_orders != 0) gateway.await_strategies();
   result.positions = gateway.ledger().position_count();
   return result;
 }

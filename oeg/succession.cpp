@@ -60,6 +60,8 @@ void Succession::on_answer(const Change& change, Leadership found) noexcept {
       else if (role_ == Role::kClaimant && found.leader == expected_.leader &&
                found.epoch < expected_.epoch)
         return;  // the offer has not got there. Its leader may take it back, or be gone
+      else if (found.alone && found.leader != self_ && found.epoch >= desired_.epoch)
+        other_claim_ = found;
       else if (found.epoch >= desired_.epoch || role_ == Role::kClaimant ||
                (found.leader != self_ && found.epoch > expected_.epoch))
         lose(found);
@@ -86,6 +88,8 @@ void Succession::lead(Leadership word) noexcept {
   offer_posted_ = false;
   asks_ = Asks::kNothing;
   moving_ = Moving::kNo;
+  after_boot_ = superseded_ = false;
+  other_claim_ = {};
 }
 
 void Succession::lose(Leadership found) noexcept {
@@ -96,6 +100,8 @@ void Succession::lose(Leadership found) noexcept {
   offer_posted_ = false;
   asks_ = Asks::kNothing;
   moving_ = Moving::kNo;
+  after_boot_ = false;
+  other_claim_ = {};
 }
 
 // --------------------------------------------------------------------------------- beginnings
@@ -115,8 +121,8 @@ std::uint32_t Succession::newest() const noexcept {
 }
 
 void Succession::begin_again(std::optional<Leadership> found) noexcept {
-  if (role_ == Role::kLeader && found && (found->epoch > newest() || is_from_before(*found)))
-    return lose(*found);
+  if (found) look_back(*found);
+  if (role_ == Role::kLeader && found && (is_later(*found) || superseded_)) return lose(*found);
   if (blocked()) return;  // it goes on asking
   if (role_ == Role::kLeader && !needs_confirmation()) {
     // Another epoch: it is another life that leads.
@@ -131,7 +137,8 @@ void Succession::begin_again(std::optional<Leadership> found) noexcept {
 }
 
 bool Succession::begin_after_boot(Leadership found, std::uint64_t witness) noexcept {
-  const std::uint32_t known = newest();
+  look_back(found);
+  const std::uint32_t known = newest_of_own();
   const bool led = role_ == Role::kLeader || role_ == Role::kClaimant;
   // The place was handed over to it, and its copy of the journal may have lost what the other one's
   // has.
@@ -143,10 +150,13 @@ bool Succession::begin_after_boot(Leadership found, std::uint64_t witness) noexc
   }
   // A pair's place may have been given to the other one since, by a life of the witness that ended
   // before it had saved that. A later life decides nothing then, and the other one is asked.
-  const bool same_life = witness_ == witness;
-  lead(found);
-  if (found.alone || same_life) witness_ = witness;
-  ask(Asks::kAlone, found, {known + kEpochsUnsaved, self_, true});
+  const bool same_life = witness != 0 && witness_ == witness;
+  const Leadership ours = offer_posted_ ? paired() : word_;  // it may have been in force
+  const bool alone = found.alone && found.epoch >= ours.epoch;
+  lead(found.epoch < ours.epoch ? ours : found);
+  witness_ = alone || same_life ? witness : 0;
+  after_boot_ = !alone;
+  ask(Asks::kAlone, word_, {known + kEpochsUnsaved, self_, true});
   return true;
 }
 
@@ -154,7 +164,7 @@ bool Succession::begin_after_boot(Leadership found, std::uint64_t witness) noexc
 
 bool Succession::enrol(std::uint64_t witness, Leadership found) noexcept {
   // Nobody can ask for the place of one that led alone. So any life with that word can answer.
-  const bool led_alone = role_ == Role::kLeader && word_.alone && offered_ == 0;
+  const bool led_alone = role_ == Role::kLeader && word_.alone && offered_ == 0 && !after_boot_;
   if (led_alone && asks_ == Asks::kAlone && found == word_) {
     witness_ = witness;
     return true;
@@ -165,8 +175,11 @@ bool Succession::enrol(std::uint64_t witness, Leadership found) noexcept {
   witness_ = witness;
   asks_ = Asks::kNothing;
   if (found == word_) return false;
-  // What it holds is older, or of a claim that was given up.
-  ask(Asks::kEnrol, found, {std::max(found.epoch, word_.epoch) + 1, self_, true});
+  // What it holds is older, or of a claim that was given up. The answer may be lost, and another
+  // witness be asked next.
+  const std::uint32_t epoch = std::max(found.epoch, word_.epoch) + 1;
+  enrolled_ = std::max(enrolled_, epoch);
+  ask(Asks::kEnrol, found, {epoch, self_, true});
   return true;
 }
 
@@ -174,7 +187,7 @@ std::optional<Leadership> Succession::offer() noexcept {
   if (role_ != Role::kLeader || !word_.alone || offered_ != 0 || asks_ != Asks::kNothing ||
       witness_ == 0)
     return std::nullopt;
-  offered_ = last_offer_ = std::max(word_.epoch, last_offer_) + 1;
+  offered_ = last_offer_ = std::max({word_.epoch, last_offer_, enrolled_}) + 1;
   return paired();
 }
 
@@ -243,6 +256,7 @@ void Succession::take_back() noexcept {
 
 void Succession::on_offer(Leadership paired, std::uint64_t witness) noexcept {
   role_ = Role::kStandby;
+  superseded_ = false;  // it has what the leader has
   word_ = paired;
   witness_ = witness;
 }
@@ -264,19 +278,23 @@ void Succession::claim() noexcept {
 
 // -------------------------------------------------------------------------------------- either
 
-void Succession::on_peer_renounced() noexcept {
+void Succession::on_peer_renounced(Leadership theirs) noexcept {
   if (role_ == Role::kOutsider || (role_ == Role::kLeader && !needs_confirmation())) return;
+  if (other_came_first() && theirs.epoch < other_claim_.epoch) return lose(other_claim_);
   // After a boot it asks for an epoch above all that it knew, which is not the next one.
   const std::uint32_t asked = asks_ == Asks::kAlone ? desired_.epoch : 0;
-  lead({std::max(std::max(word_.epoch, offered_) + 1, asked), self_, true});
+  const std::uint32_t past = std::max({word_.epoch, offered_, theirs.epoch});
+  lead({std::max(past + 1, asked), self_, true});
 }
 
 void Succession::renounce() noexcept { lose(word_); }
 
-// A claim that was given up is in no later epoch than who leads since (on_peer_renounced).
+// A claim that was given up is in no later epoch than who leads since (on_peer_renounced). All that
+// this process has asked for counts as known.
 void Succession::on_word(Leadership found) noexcept {
-  const bool of_other = found.leader != 0 && found.leader != self_;
-  if (role_ == Role::kLeader && of_other && found.epoch > newest()) lose(found);
+  if (role_ != Role::kLeader || found.leader == 0 || !is_later(found)) return;
+  superseded_ = found.leader == self_;
+  lose(superseded_ ? word_ : found);
 }
 
 }  // namespace tickpath::oeg

@@ -89,10 +89,34 @@ class Succession {
   // that place, asks again. A standby has to join: what it had confirmed may have been lost. A
   // memory from before the newest word (a copy that was put back) has no right to anything.
   void begin_again(std::optional<wire::Leadership> found = std::nullopt) noexcept;
-  // The host was started since: the newest of what was known may not have reached the disk. Only
-  // who leads by the word of the witness asks to go on; all others have to join. False: it led
-  // alone by a later word, which the witness has lost. Then neither of the two can be believed.
+  // The host was started since: the newest of what was known may not have reached the disk, nor the
+  // end of its journal. Only who leads by the word of the witness asks to go on; all others have to
+  // join. A pair's leader does so only at the life of the witness that it knew, and gives way to a
+  // standby that waits, too (gives_way_to()). witness 0: which life holds the word is not known.
+  // False: it led alone by a later word, which the witness has lost. Then neither of the two can be
+  // believed.
   bool begin_after_boot(wire::Leadership found, std::uint64_t witness) noexcept;
+  // After a start of the host: `found` is what a witness holds, `theirs` the pair's word by which
+  // the other one waits for the place. Whether that one has all that this one had. Not where this
+  // one has led alone since, or took back the offer in that word.
+  bool other_is_whole(wire::Leadership found, wire::Leadership theirs) const noexcept {
+    const bool led_alone = found.leader == self_ && found.alone && found.epoch > theirs.epoch;
+    const bool is_pair = needs_confirmation() && theirs.epoch >= word_.epoch;
+    return !led_alone && (is_pair || theirs.epoch > newest_of_own());
+  }
+  // Whether it waits for a pair's place with books that the start of its host may have cut.
+  bool books_may_be_cut() const noexcept { return after_boot_; }
+  // Both wait for a word: whether this one renounces. Whose books are whole leads; else place 1.
+  bool gives_way_to(bool their_books_may_be_cut) const noexcept {
+    return after_boot_ == their_books_may_be_cut ? self_ == 2 : after_boot_;
+  }
+  // What a witness holds, while this one asks to join: is_from_before() counts from now on.
+  void look_back(wire::Leadership found) noexcept {
+    if (is_from_before(found)) superseded_ = true;
+  }
+  // Its place has led since, in a later life or by a copy of its host. So this one does not know
+  // what it would renounce.
+  bool superseded() const noexcept { return superseded_; }
   // The witness knows of a leadership that this one does not remember: its memory is an old copy,
   // or was lost in part. What it would renounce it does not know.
   bool is_from_before(wire::Leadership found) const noexcept {
@@ -100,7 +124,7 @@ class Succession {
     // The witness holds the pair that this one has only offered, as far as it knows.
     if (offered_ != 0 && !offer_posted_ && found == paired()) return true;
     // The next word of a pair may be the other one's, who hands over. To lead begins alone.
-    return found.leader == self_ && found.epoch > newest() + (found.alone ? 0 : 1);
+    return found.leader == self_ && found.epoch > newest_of_own() + (found.alone ? 0 : 1);
   }
 
   // ---- leader, alone
@@ -147,9 +171,19 @@ class Succession {
 
   // ---- either
 
-  // The other one has renounced. As a standby: our log is fenced and read to its end.
-  void on_peer_renounced() noexcept;
+  // The other one has renounced. As a standby: our log is fenced and read to its end. theirs: its
+  // renounced(). Where the witness holds a later claim of that place, another process there leads,
+  // and this one does not.
+  void on_peer_renounced(wire::Leadership theirs = {}) noexcept;
   void renounce() noexcept;
+  // The newest word that it has had a part in. Its last claim may be that: the witness may have
+  // granted it without its knowledge.
+  wire::Leadership renounced() const noexcept {
+    return given_up_.epoch > word_.epoch ? given_up_ : word_;
+  }
+  // This one asks to lead, and the witness holds a claim of the other one. That one leads, or has
+  // given its claim up since: only it knows.
+  bool other_came_first() const noexcept { return other_claim_.epoch != 0; }
   // The other one leads by `theirs`, and is not blocked; `alone` says that it needs nobody. Whether
   // a side that waits for a change of `ours` waits in vain. A later epoch has been decided. In an
   // earlier or the same epoch the other one may have taken back the offer in `ours`. No witness
@@ -160,7 +194,7 @@ class Succession {
     return theirs.epoch > ours.epoch || (theirs.alone && offered_by_them);
   }
   // A witness holds that word. Of a later leadership than any that this one knows: it leads no
-  // more.
+  // more, also where that is of its own place.
   void on_word(wire::Leadership found) noexcept;
 
   friend bool operator==(const Succession&, const Succession&) = default;
@@ -176,6 +210,11 @@ class Succession {
   void lead(wire::Leadership word) noexcept;
   void lose(wire::Leadership found) noexcept;
   std::uint32_t newest() const noexcept;
+  // With enrolments that no answer came to: an epoch that the other one may have as well.
+  std::uint32_t newest_of_own() const noexcept { return std::max(newest(), enrolled_); }
+  bool is_later(wire::Leadership found) const noexcept {
+    return found.epoch > (found.leader == self_ ? newest_of_own() : newest());
+  }
 
   std::uint8_t self_;
   Role role_ = Role::kOutsider;
@@ -191,6 +230,10 @@ class Succession {
   Moving moving_ = Moving::kNo;
   std::uint64_t moving_to_ = 0;
   wire::Leadership given_up_;  // the claim that was given up last
+  bool after_boot_ = false;
+  bool superseded_ = false;
+  wire::Leadership other_claim_;  // that the witness holds, in answer to ours
+  std::uint32_t enrolled_ = 0;    // the last epoch that a witness was to be told of
 };
 
 }  // namespace tickpath::oeg

@@ -29,23 +29,26 @@ std::uint64_t draw_incarnation() {
   return drawn;
 }
 
-// Host order: this program writes and reads it.
+// Host order: this program writes and reads it. Files of former versions end behind the word.
 struct SavedWord {
   static constexpr char kMagic[8] = {'t', 'k', 'w', 'o', 'r', 'd', '1', 0};
   char magic[8];
   std::uint64_t word;
+  std::uint64_t pair;  // OegConfig::pair_id(); 0: none has asked
 };
+constexpr std::streamsize kFormerBytes = 16;
 
-// 0: there is no such file.
-std::uint64_t read_word(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return 0;
+// All 0: there is no such file.
+SavedWord read_word(const std::string& path) {
   SavedWord saved{};
-  if (!file.read(reinterpret_cast<char*>(&saved), sizeof(saved)) ||
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return saved;
+  file.read(reinterpret_cast<char*>(&saved), sizeof(saved));
+  if (file.gcount() < kFormerBytes ||
       std::memcmp(saved.magic, SavedWord::kMagic, sizeof(saved.magic)) != 0)
     throw Error(path +
                 " is not the word of a witness. Move it away; the oeg that leads writes it again");
-  return saved.word;
+  return saved;
 }
 
 }  // namespace
@@ -54,25 +57,27 @@ Witness::Witness(rdma::Device& device, const std::string& endpoint, std::string 
                  std::string file)
     : name_(std::move(name)),
       file_(std::move(file)),
-      saved_(read_word(file_)),
       region_(device.allocate(sizeof(wire::WitnessBlock), rdma::kLocalWrite | kPairsRights,
                               name_ + ".witness")),
       block_(new (region_->data()) wire::WitnessBlock{}),
       listener_(device.listen(endpoint)),
       peers_(device) {
+  const SavedWord saved = read_word(file_);
   block_->incarnation = draw_incarnation();
-  block_->word = saved_;
+  block_->word = saved_ = saved.word;
+  pair_ = saved_pair_ = saved.pair;
 }
 
 Witness::~Witness() { save(); }
 
 // On the disk when it returns, or tried again at the next tick.
 void Witness::save() noexcept {
-  const SavedWord now{{'t', 'k', 'w', 'o', 'r', 'd', '1', 0}, leadership().word()};
-  if (now.word == saved_) return;
+  const SavedWord now{{'t', 'k', 'w', 'o', 'r', 'd', '1', 0}, leadership().word(), pair_};
+  if (now.word == saved_ && now.pair == saved_pair_) return;
   try {
     replace_file(file_, {{reinterpret_cast<const char*>(&now), sizeof(now)}});
     saved_ = now.word;
+    saved_pair_ = now.pair;
     save_failed_ = false;
   } catch (const std::exception& error) {
     if (!std::exchange(save_failed_, true))
@@ -86,7 +91,11 @@ void Witness::serve() {
 
 void Witness::accept(rdma::ConnectionRequest& request) {
   if (closing_) return request.reject("risk is stopping");
-  if (!admission_.admit(request)) return;  // its table of rights lets pass oeg alone
+  const std::optional<wire::Hello> hello = admission_.admit(request);
+  if (!hello) return;  // its table of rights lets pass oeg alone
+  const std::uint64_t pair = hello->parameters[0];
+  if (pair_ != 0 && pair != pair_) return refuse_other_pair(request, wire::name_of(*hello));
+  pair_ = pair;
   static_assert(wire::WitnessGrants::kBlock == 0);
   const rdma::Grant grant{region_.get(), kPairsRights};
   const wire::Hello answer = wire::make_hello(wire::Role::kRisk, wire::Service::kWitness, name_);
@@ -96,6 +105,16 @@ void Witness::accept(rdma::ConnectionRequest& request) {
                         // One that looks for the life that decides comes again and again.
                         if (budget_.take(LogBudget::Clock::now())) log::info("witness of {}", peer);
                       });
+}
+
+// Else two pairs would change one word, and each take the other's leader for its own.
+void Witness::refuse_other_pair(rdma::ConnectionRequest& request, const std::string& who) {
+  const std::string why =
+      who + " is of another pair than the one whose word is kept here (" + file_ +
+      "): each pair has a witness of its own. If it is to be this pair's now, stop "
+      "risk and move that file away";
+  if (budget_.take(LogBudget::Clock::now())) log::warning("refused {}: {}", request.peer(), why);
+  request.reject(why);
 }
 
 wire::Leadership Witness::leadership() const noexcept {

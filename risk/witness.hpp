@@ -45,12 +45,15 @@ class Witness {
 
  private:
   void accept(rdma::ConnectionRequest& request);
+  void refuse_other_pair(rdma::ConnectionRequest& request, const std::string& who);
   void save() noexcept;
 
   std::string name_;
   const std::string file_;
-  std::uint64_t saved_ = 0;                     // the word in the file
-  bool save_failed_ = false;                    // the last time; that is logged once
+  std::uint64_t saved_ = 0;       // the word in the file
+  std::uint64_t saved_pair_ = 0;  // the pair in the file
+  std::uint64_t pair_ = 0;        // OegConfig::pair_id() of who asked first; 0: nobody
+  bool save_failed_ = false;      // the last time; that is logged once
   std::unique_ptr<rdma::MemoryRegion> region_;  // outlives the connections
   wire::WitnessBlock* block_;
   std::unique_ptr<rdma::Listener> listener_;

@@ -256,9 +256,10 @@ class Engine {
   // Calls back for timers that are due, a bounded number. True: there was one.
   bool fire(Timers& timers, std::uint64_t now_ns, std::uint64_t id_bit) noexcept;
   // The feed of a stack has a message of this time. Before its callbacks.
-  void move_market(const Stack& stack, std::uint64_t exchange_time_ns) noexcept {
+  void move_market(const Stack& stack, std::uint64_t exchange_time_ns,
+                   std::uint8_t marks) noexcept {
     if (stack.index != 0) return;
-    market_clock_.take(exchange_time_ns);
+    market_clock_.take(exchange_time_ns, wire::day_of(marks));
     if (market_timers_.next_deadline_ns() <= market_clock_.elapsed_ns()) [[unlikely]]
       fire(market_timers_, market_clock_.elapsed_ns(), kMarketTimer);
   }

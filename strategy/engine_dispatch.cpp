@@ -73,7 +73,7 @@ void Engine::on_update(const wire::BookUpdate& update, std::size_t at) noexcept 
   trace_.stamp(trace::Hop::kStrategySeen, tick);
   counters_.updates.add();
   if (wire::is_of_feed(update.kind)) [[likely]]
-    move_market(stack, update.exchange_time_ns);
+    move_market(stack, update.exchange_time_ns, update.marks);
   event_venue_ = stack.venue;
   if (update.kind == wire::UpdateKind::kFeedState) [[unlikely]]
     return on_feed_state(stack, update);
@@ -138,7 +138,7 @@ void Engine::on_imbalance(const wire::ImbalanceUpdate& update, std::size_t at) n
   const std::uint64_t tick = stack.tick(update.trace_id);
   trace_.stamp(trace::Hop::kStrategySeen, tick);
   counters_.updates.add();
-  move_market(stack, update.exchange_time_ns);
+  move_market(stack, update.exchange_time_ns, update.marks);
   event_venue_ = stack.venue;
   const std::uint32_t listing = stack.listing(update.instrument_id);
   if (listing == wire::kNoInstrument) [[unlikely]] {

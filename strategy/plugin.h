@@ -20,7 +20,8 @@
  * Units. Prices: 1/10,000 of the currency unit. Quantities: shares. Cash: price times shares, in
  * 1/10,000. Times: nanoseconds; `now_ns` counts from an arbitrary start and never runs backwards.
  * That is the wall's clock. A replay's market has another one: it runs at replay.speed, leaves out
- * what replay.max_idle cuts, stands still in a pause. exchange_time_ns and market_ns are of it.
+ * what replay.max_idle cuts, stands still in a pause. exchange_time_ns and market_ns are of it;
+ * they are times of day, and begin anew with each day.
  */
 #ifndef TICKPATH_STRATEGY_PLUGIN_H
 #define TICKPATH_STRATEGY_PLUGIN_H

@@ -16,6 +16,10 @@
 //   TICKPATH_STRATEGY(Buyer, "buyer", "1.0")
 #pragma once
 
+#if __cplusplus < 202002L
+#error "strategy/plugin.hpp needs C++20: compile with -std=c++20, or use the C header plugin.h"
+#endif
+
 #include <array>
 #include <concepts>
 #include <cstdint>
@@ -42,6 +46,27 @@ class StrategyError : public std::runtime_error {
 
  private:
   int status_;
+};
+
+// A pause in the exchange's time, so that a replay decides alike at any speed. Times of day begin
+// anew with each day: an end further ahead than the pause is long is one of the day before.
+class MarketPause {
+ public:
+  void begin(std::uint64_t exchange_time_ns, std::uint64_t length_ns) noexcept {
+    until_ns_ = exchange_time_ns + length_ns;
+    length_ns_ = length_ns;
+  }
+  void extend(std::uint64_t by_ns) noexcept {
+    until_ns_ += by_ns;
+    length_ns_ += by_ns;
+  }
+  bool holds(std::uint64_t exchange_time_ns) const noexcept {
+    return exchange_time_ns < until_ns_ && until_ns_ - exchange_time_ns <= length_ns_;
+  }
+
+ private:
+  std::uint64_t until_ns_ = 0;
+  std::uint64_t length_ns_ = 0;
 };
 
 class Strategy {

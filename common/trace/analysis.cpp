@@ -72,7 +72,8 @@ void add_venues(const Joined& joined, const std::string& led, Analysis& result) 
 Interval over_ticks(const Joined& joined, std::string name, Hop from, Hop to) {
   Interval interval{std::move(name), from, to, "all ticks", {}, {}};
   std::size_t ticks = 0;
-  for (const auto& [venue, feed] : joined.feeds()) ticks += feed.room();
+  for (const auto& [venue, feed] : joined.feeds())
+    for (const Ticks& session : feed) ticks += session.room();
   interval.sorted_ns.reserve(ticks);  // grown, it would be there twice
   joined.for_each_tick([&](const TickTimes& tick) { add_sample(joined, tick, interval); });
   finish(interval);
@@ -201,10 +202,7 @@ Analysis analyse(std::span<const TraceFile> files) {
   const Joined joined(files, clocks);
   for (const TraceFile& file : files) result.programs.push_back(environment_of(file));
   const auto present = hops_present(joined);
-  joined.for_each_tick([&](const TickTimes& tick) {
-    result.ticks +=
-        std::any_of(tick.at.begin(), tick.at.end(), [](double at) { return !std::isnan(at); });
-  });
+  joined.for_each_tick([&](const TickTimes& tick) { result.ticks += tick.stamped(); });
   result.requests = joined.orders().size();
   const std::string led = "ticks that led to orders";
   result.headline.push_back(

@@ -1,6 +1,7 @@
 // The stamps of all trace files by feed message (tick) and by order, before any statistics.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -27,6 +28,9 @@ struct StampedHops {
   std::array<std::uint8_t, kHopsOf> file{};  // that the stamp is of
   StampedHops() { at.fill(kUnset); }
   bool has(std::size_t row) const { return !std::isnan(at[row]); }
+  bool stamped() const {
+    return std::ranges::any_of(at, [](double time) { return !std::isnan(time); });
+  }
   // The first occurrence counts: an order has several reports.
   void note(std::size_t row, double time, std::uint8_t from) {
     if (has(row) && time >= at[row]) return;
@@ -42,16 +46,20 @@ struct OrderTimes : StampedHops<kHopCount> {
   double operator[](Hop hop) const { return at[place(hop)]; }
 };
 
-// A day has some hundred million of them: they hold a tick's own hops alone. Where several mdhs
-// have heard it, all of mdh's hops are of one; of several strategy programs it is the first.
+// A tick of one session of its feed. A day has some hundred million of them: they hold a tick's own
+// hops alone. Where several mdhs have heard it, all of mdh's hops are of one; of several strategy
+// programs it is the first.
 struct TickTimes : StampedHops<kTickHopCount> {
-  bool wanted = false;  // an order was caused by it: all of its stamps are in Joined::stamps
+  // In the first session: an order was caused by it, all of its stamps are in Joined::stamps_.
+  bool wanted = false;
 };
 
 // By feed sequence: room for those around each that was stamped, whatever lies between.
 class Ticks {
  public:
   TickTimes& make(std::uint64_t sequence);
+  // nullptr: nothing near it was made.
+  TickTimes* find(std::uint64_t sequence);
   template <class Visit>
   void for_each(Visit&& visit) const {
     for (const auto& [number, block] : blocks_)
@@ -81,7 +89,9 @@ class Joined {
   // Throws Error for more than kFilesMax files. clocks: outlives this.
   Joined(std::span<const TraceFile> files, const HostClocks& clocks);
 
-  const std::map<std::uint8_t, Ticks>& feeds() const noexcept { return feeds_; }  // by venue
+  // By venue, its ticks of each session that its sequence numbers began again with.
+  using Feed = std::vector<Ticks>;
+  const std::map<std::uint8_t, Feed>& feeds() const noexcept { return feeds_; }
   // Each has the stamps of the tick that caused it, in the feed's session of that time. They are of
   // its own strategy program, and of the mdh whose update was there first.
   const std::unordered_map<std::uint64_t, OrderTimes>& orders() const noexcept { return orders_; }
@@ -89,23 +99,33 @@ class Joined {
   std::size_t host_of(std::uint8_t file) const noexcept { return hosts_[file]; }
   template <class Visit>
   void for_each_tick(Visit&& visit) const {
-    for (const auto& [venue, ticks] : feeds_) ticks.for_each(visit);
+    for (const auto& [venue, feed] : feeds_)
+      for (const Ticks& session : feed) session.for_each(visit);
   }
 
  private:
   using Stamps = std::vector<Stamp>;
 
+  // Parts of the way of a message: what a stamp is joined with was read before it.
+  enum Leg : std::uint8_t { kToFeed, kThroughMdh, kBehindMdh, kLegs };
+  static Leg leg_of(std::size_t row);
+
   void read_links(const TraceFile& file, std::uint8_t index);
-  void read_stamps(const TraceFile& file, std::uint8_t index);
+  void read_stamps(const TraceFile& file, std::uint8_t index, Leg leg);
   void note_tick(std::uint64_t id, const Stamp& stamp);
-  TickTimes& tick(std::uint64_t id);
+  void want(std::uint64_t id);
+  bool is_wanted(std::uint64_t id);
+  TickTimes& tick_of_session(std::uint64_t id, const Stamp& stamp);
+  bool same_session(const TickTimes& times, const Stamp& stamp) const;
+  double began(const TickTimes& times, const Stamp& stamp) const;
   void inherit(OrderTimes& order, const Stamps& stamps) const;
   const Stamp* newest(const Stamps& stamps, std::size_t row, int file, const Stamp& before) const;
   int mdh_of(const Stamps& stamps, const Stamp& before) const;
 
   const HostClocks& clocks_;
-  std::vector<std::size_t> hosts_;  // by file
-  std::map<std::uint8_t, Ticks> feeds_;
+  std::vector<std::size_t> hosts_;                 // by file
+  std::vector<std::array<bool, kLegs>> has_legs_;  // by file
+  std::map<std::uint8_t, Feed> feeds_;
   std::unordered_map<std::uint64_t, OrderTimes> orders_;
   std::unordered_map<std::uint64_t, Stamps> stamps_;  // by tick, of those that orders name
 };

@@ -3,6 +3,8 @@
 #include <new>
 #include <utility>
 
+#include "common/wire/names.hpp"
+
 namespace tickpath::values {
 namespace {
 
@@ -35,18 +37,46 @@ ValueOwner::ValueOwner(rdma::Device& device, std::uint32_t keys, std::uint32_t w
   header->magic = ValuesHeader::kMagic;
 }
 
+// Strategies and tools may write. A role that has every other lane does not get the last one.
+// Otherwise a strategy that connects again and again would keep a person's `tickpath value` out.
+std::optional<std::uint32_t> ValueOwner::free_lane(wire::Role role, std::string& why) const {
+  std::optional<std::uint32_t> lane;
+  std::uint32_t count = 0;
+  bool others = false;
+  for (std::uint32_t i = 0; i < memory_.lanes(); ++i) {
+    if (memory_.is_free(i)) {
+      lane = lane.value_or(i);
+      ++count;
+    } else {
+      others = others || roles_[i] != role;
+    }
+  }
+  if (!lane) {
+    why = "there are " + std::to_string(memory_.lanes()) +
+          " writers of shared values already (values.writers)";
+  } else if (count == 1 && !others && memory_.lanes() > 1) {
+    why = std::string(wire::name(role)) + " has " + std::to_string(memory_.lanes() - 1) + " of " +
+          std::to_string(memory_.lanes()) +
+          " writers of shared values already; the last one is kept for another role "
+          "(values.writers)";
+    return std::nullopt;
+  }
+  return lane;
+}
+
 // Any lane that is free: what its slots hold stays readable, and is not touched by the next writer
 // in it while a guard names it, since that one asks for the guard before it first writes a record.
 void ValueOwner::start_accept(rdma::ConnectionRequest& request, std::span<const std::byte> answer,
-                              bool to_write, link::Accepted accepted) {
+                              bool to_write, wire::Role role, link::Accepted accepted) {
   if (!to_write) return memory_.start_accept_reader(request, answer, std::move(accepted));
-  for (std::uint32_t lane = 0; lane < memory_.lanes(); ++lane)
-    if (memory_.is_free(lane))
-      return memory_.start_accept_writer(request, answer, lane, std::move(accepted));
-  const std::string why = "there are " + std::to_string(memory_.lanes()) +
-                          " writers of shared values already (values.writers)";
-  request.reject(why);
-  throw rdma::SetupError(rdma::SetupCause::kRefused, why);
+  std::string why;
+  const std::optional<std::uint32_t> lane = free_lane(role, why);
+  if (!lane) {
+    request.reject(why);
+    throw rdma::SetupError(rdma::SetupCause::kRefused, why);
+  }
+  roles_[*lane] = role;
+  memory_.start_accept_writer(request, answer, *lane, std::move(accepted));
 }
 
 }  // namespace tickpath::values

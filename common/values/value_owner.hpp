@@ -2,13 +2,16 @@
 // it; its datapath has no part in it.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "common/link/shared_owner.hpp"
 #include "common/rdma/rdma.hpp"
 #include "common/values/layout.hpp"
+#include "common/wire/hello.hpp"
 
 namespace tickpath::values {
 
@@ -19,10 +22,11 @@ class ValueOwner {
   ValueOwner(rdma::Device& device, std::uint32_t keys, std::uint32_t writers,
              const std::string& name);
 
-  // The answer to a peer that was admitted. accepted: told by a later collect() how it ended.
-  // Throws rdma::SetupError after rejecting: there are as many writers as there can be.
+  // The answer to a peer of that role, which was admitted. accepted: a later collect() calls
+  // it with the outcome. Throws rdma::SetupError after rejecting: there are as many writers as
+  // there can be, or the last lane is kept for another role.
   void start_accept(rdma::ConnectionRequest& request, std::span<const std::byte> answer,
-                    bool to_write, link::Accepted accepted);
+                    bool to_write, wire::Role role, link::Accepted accepted);
   // Each tick: lanes of writers that are gone are free again.
   void collect() {
     memory_.collect([](std::uint32_t) {});
@@ -33,7 +37,11 @@ class ValueOwner {
   std::size_t bytes() const noexcept { return memory_.bytes(); }
 
  private:
+  // A free lane for a writer of that role; nullopt: there is none, and why.
+  std::optional<std::uint32_t> free_lane(wire::Role role, std::string& why) const;
+
   link::SharedOwner memory_;
+  std::array<wire::Role, link::kLanesMax> roles_{};  // of the last writer of each lane
 };
 
 }  // namespace tickpath::values

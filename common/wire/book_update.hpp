@@ -68,9 +68,19 @@ constexpr bool gathers(TradingState state) noexcept {
          state == TradingState::kQuotationOnly;
 }
 
+// How often times of day have begun anew since mdh's start, modulo 128: with another day, a
+// midnight or another session. A time earlier than the last one is a break where this has changed.
+constexpr std::uint8_t day_of(std::uint8_t marks) noexcept {
+  return static_cast<std::uint8_t>(marks >> 1);
+}
+constexpr std::uint8_t with_day(std::uint8_t marks, std::uint8_t day) noexcept {
+  return static_cast<std::uint8_t>((marks & 1u) | static_cast<unsigned>(day) << 1);
+}
+
 // 0 trace_id | 8 exchange_time_ns | 16 received_tsc | 24 instrument_id | 28 price | 32 shares
 // | 36 best_bid | 40 best_ask | 44 best_bid_shares | 48 best_ask_shares | 52 kind | 53 side
-// | 54 states: feed in bits 0-3, trading in bits 4-7 | 55 unprinted         (56 bytes)
+// | 54 states: feed in bits 0-3, trading in bits 4-7
+// | 55 marks: unprinted in bit 0, day in bits 1-7                          (56 bytes)
 //
 // Prices are unsigned 32-bit Price(4), exactly what ITCH can carry; 0 is "none". The quote after
 // the message rides in every update, so that a reader needs no book of its own.
@@ -88,12 +98,16 @@ struct BookUpdate {
   UpdateKind kind;
   Side side;  // of the resting order concerned; 0 where there is none
   std::uint8_t states;
-  // 1: an execution that another message tells as a trade, for all of a cross together. ITCH 5.0,
-  // 1.4.2, "Printable": to be left out of volume and of time and sales.
-  std::uint8_t unprinted;
+  std::uint8_t marks;
+
+  // In `marks`: an execution that another message tells as a trade, for all of a cross together.
+  // ITCH 5.0, 1.4.2, "Printable": to be left out of volume and of time and sales.
+  static constexpr std::uint8_t kUnprinted = 1;
+  void set_day(std::uint8_t day) noexcept { marks = with_day(marks, day); }
+  std::uint8_t day() const noexcept { return day_of(marks); }
 
   // A trade to be counted, once each.
-  bool is_trade() const noexcept { return is_trade(kind, unprinted == 0); }
+  bool is_trade() const noexcept { return is_trade(kind, (marks & kUnprinted) == 0); }
   static constexpr bool is_trade(UpdateKind kind, bool printed) noexcept {
     return kind == UpdateKind::kTrade || (kind == UpdateKind::kExecute && printed);
   }
@@ -113,7 +127,7 @@ static_assert(std::is_trivially_copyable_v<BookUpdate>);
 static_assert(sizeof(BookUpdate) == kSlotPayloadBytes && alignof(BookUpdate) == 8);
 static_assert(offsetof(BookUpdate, instrument_id) == 24 && offsetof(BookUpdate, best_bid) == 36 &&
               offsetof(BookUpdate, kind) == 52 && offsetof(BookUpdate, states) == 54 &&
-              offsetof(BookUpdate, unprinted) == 55);
+              offsetof(BookUpdate, marks) == 55);
 
 // The state of an instrument, or with kNoInstrument of the whole feed.
 inline BookUpdate feed_state_update(std::uint32_t instrument, FeedState state,
@@ -146,7 +160,7 @@ constexpr std::uint64_t feed_word(std::uint64_t numbering, FeedState state) noex
 // Imbalance Indicator"). Where both have a field it has one place.
 // 0 trace_id | 8 exchange_time_ns | 16 received_tsc | 24 instrument_id | 28 reference_price
 // | 32 imbalance_shares | 36 far_price | 40 near_price | 44 paired_shares | 48 cross | 49 direction
-// | 50 variation | 51 reserved | 52 kind | 53 side | 54 states | 55 reserved        (56 bytes)
+// | 50 variation | 51 reserved | 52 kind | 53 side | 54 states | 55 marks           (56 bytes)
 struct ImbalanceUpdate {
   std::uint64_t trace_id;
   std::uint64_t exchange_time_ns;
@@ -164,13 +178,14 @@ struct ImbalanceUpdate {
   UpdateKind kind;
   Side side;  // of the imbalance; 0: none
   std::uint8_t states;
-  std::uint8_t reserved1;
+  std::uint8_t marks;  // the day
 };
 static_assert(std::is_trivially_copyable_v<ImbalanceUpdate>);
 static_assert(sizeof(ImbalanceUpdate) == sizeof(BookUpdate) &&
               offsetof(ImbalanceUpdate, instrument_id) == offsetof(BookUpdate, instrument_id) &&
               offsetof(ImbalanceUpdate, kind) == offsetof(BookUpdate, kind) &&
               offsetof(ImbalanceUpdate, side) == offsetof(BookUpdate, side) &&
-              offsetof(ImbalanceUpdate, states) == offsetof(BookUpdate, states));
+              offsetof(ImbalanceUpdate, states) == offsetof(BookUpdate, states) &&
+              offsetof(ImbalanceUpdate, marks) == offsetof(BookUpdate, marks));
 
 }  // namespace tickpath::wire

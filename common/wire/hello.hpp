@@ -26,12 +26,15 @@ enum class Service : std::uint8_t {
   kOrders = 2,        // strategy -> oeg: order channel; parameters[0]: likewise
   kDropCopy = 3,      // risk -> oeg: event ring, control block, positions
   kRemoteTables = 4,  // tool -> mdh, oeg: read-only tables
-  kWitness = 5,       // oeg -> risk: the word that says who of a pair leads
-  kStandby = 6,       // oeg -> oeg: the log of a pair; parameters[0]: OegConfig::pair_id()
-  kSnapshot = 7,      // oeg -> oeg: what a standby begins with; likewise
-  kPrices = 8,        // anyone -> mdh: the price store, read-only
-  kHome = 9,          // anyone -> mdh that keeps the book home: to READ it
-  kHomeWrite = 10,    // mdh -> the same: to write a venue's books; parameters[0] is the venue
+  // oeg -> risk: the word that says who of a pair leads; parameters[0]: OegConfig::pair_id()
+  kWitness = 5,
+  // oeg -> oeg: the log of a pair; parameters[0]: OegConfig::pair_id(), [1]: the newest word
+  // that the oeg renounces (Succession::renounced())
+  kStandby = 6,
+  kSnapshot = 7,    // oeg -> oeg: what a standby begins with; likewise
+  kPrices = 8,      // anyone -> mdh: the price store, read-only
+  kHome = 9,        // anyone -> mdh that keeps the book home: to READ it
+  kHomeWrite = 10,  // mdh -> the same: to write a venue's books; parameters[0] is the venue
   kValues = 11,  // strategy, tool -> mdh that keeps them: shared values; parameters[0] 1: to write
 };
 

@@ -21,11 +21,16 @@ inline constexpr std::string_view kRiskEnds = "a connection of risk ends or begi
 inline constexpr std::uint8_t kAsksOnly = 1;
 inline constexpr std::string_view kLeadsInEpoch = "leads, in epoch ";
 inline constexpr std::string_view kNeedsNobody = ", alone";
-// The other answer to anything of Service::kStandby: this one runs, and has a part in who leads.
+// The other answers to anything of Service::kStandby: this one runs, and has a part in who leads.
+// Or it waits for a witness's word, as a standby of a leader that is gone, whose epoch follows: it
+// has all that that one had.
 inline constexpr std::string_view kDoesNotLead = "it does not lead";
-// Service::kStandby with this flag: an oeg that a person wants to lead asks who leads. The answer
-// is one of the two; nobody gives way to the question.
+inline constexpr std::string_view kWaitsForWord = "it waits for the word, after epoch ";
+// Service::kStandby with this flag: an oeg asks who leads, and nobody gives way to the question.
 inline constexpr std::uint8_t kAsksWhoLeads = 2;
+// With kAsksOnly: the host of who asks was started since it led, and the end of its journal may be
+// lost.
+inline constexpr std::uint8_t kBooksMayBeCut = 8;
 // Service::kStandby with this flag: an oeg that asks to join remembers what it was, and has
 // renounced that. One without has lost its memory, and may have led before.
 inline constexpr std::uint8_t kRemembers = 4;

@@ -39,8 +39,7 @@ class Momentum final : public tickpath::Strategy {
     const double move = mid - book.average;
     book.average += move / average_updates_;
     if (change.feed_state != TICKPATH_FEED_GOOD || !tradable(change.trading_state)) return;
-    // The exchange's clock: a recording decides the same at any replay speed.
-    if (change.exchange_time_ns < book.quiet_until_ns) return;
+    if (book.pause.holds(change.exchange_time_ns)) return;
 
     const double spread = static_cast<double>(change.best_ask - change.best_bid);
     if (spread * 10'000 > spread_max_ * mid || std::abs(move) < move_min_ * spread) return;
@@ -75,7 +74,7 @@ class Momentum final : public tickpath::Strategy {
                                             : -held.shares + held.open_sell_shares + shares_;
     if (after > position_max_) return;
     if (limit(change.instrument, side, shares_, price, kImmediateOrCancel))
-      books_[change.instrument].quiet_until_ns = change.exchange_time_ns + cooldown_ns_;
+      books_[change.instrument].pause.begin(change.exchange_time_ns, cooldown_ns_);
   }
 
   // A recording that starts in the middle of a day does not say that trading is open.
@@ -84,8 +83,8 @@ class Momentum final : public tickpath::Strategy {
   }
 
   struct Book {
-    double average = 0;                // of the mid-price, exponential, 1/10,000
-    std::uint64_t quiet_until_ns = 0;  // exchange time
+    double average = 0;           // of the mid-price, exponential, 1/10,000
+    tickpath::MarketPause pause;  // after an order
   };
   std::vector<Book> books_;
   std::uint32_t shares_ = 0;

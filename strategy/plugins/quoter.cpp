@@ -69,18 +69,19 @@ class Quoter final : public tickpath::Strategy {
     // A refused order is tried again later: a limit, a halt or a kill switch does not pass in a
     // moment.
     const bool rejected = report.kind == TICKPATH_REPORT_REJECTED;
-    quoted = {0, 0, quoted.quiet_until_ns + (rejected ? reject_pause_ns_ : 0)};
+    if (rejected) quoted.pause.extend(reject_pause_ns_);
+    quoted = {0, 0, quoted.pause};
   }
 
   struct Quoted {
-    std::uint64_t id = 0;              // of the live order; 0: none
-    std::int64_t price_ticks = 0;      // last asked for
-    std::uint64_t quiet_until_ns = 0;  // exchange time: the same decisions at any replay speed
+    std::uint64_t id = 0;          // of the live order; 0: none
+    std::int64_t price_ticks = 0;  // last asked for
+    tickpath::MarketPause pause;   // before it is moved or placed again
   };
 
   void keep(const BookChange& change, Quoted& quoted, Side side, std::int64_t price_ticks,
             bool wanted) {
-    if (change.exchange_time_ns < quoted.quiet_until_ns || price_ticks <= 0) return;
+    if (quoted.pause.holds(change.exchange_time_ns) || price_ticks <= 0) return;
     const auto price = static_cast<std::uint32_t>(price_ticks * tick_);
     bool sent = false;
     if (quoted.id == 0) {
@@ -97,7 +98,7 @@ class Quoter final : public tickpath::Strategy {
     }
     if (!sent) return;
     quoted.price_ticks = price_ticks;
-    quoted.quiet_until_ns = change.exchange_time_ns + throttle_ns_;
+    quoted.pause.begin(change.exchange_time_ns, throttle_ns_);
   }
 
   // An answer still on its way refuses it; the next update tries again.

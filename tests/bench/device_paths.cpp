@@ -1,7 +1,7 @@
 // What an adapter has beyond the standard, and what it would give: memory on the device, time
 // stamps of completions by its own clock, relaxed ordering of PCIe. Through the adapter and back,
 // on this host.
-//   device_paths [--device mlx5_0] [--iterations 5000] [--json] [--quick]
+//   device_paths [--device mlx5_0] [--device-port 1] [--iterations 5000] [--json] [--quick]
 // Each operation goes to memory of this host and, where there is such, to memory on the device: a
 // READ or an atomic of that needs no way through PCIe. With time stamps the time from posting is
 // split where the adapter completed it; the rest is until this CPU saw that. Then how long a READ
@@ -112,7 +112,7 @@ class Completions {
 // Two reliable queue pairs of this process, each the other's peer.
 class Loop {
  public:
-  Loop(ibv_context* context, ibv_pd* domain, Completions& done) : done_(done) {
+  Loop(const UcPort& port, ibv_pd* domain, Completions& done) : done_(done) {
     for (auto& pair : pairs_) {
       ibv_qp_init_attr wanted{};
       wanted.send_cq = wanted.recv_cq = done.queue();
@@ -122,8 +122,8 @@ class Loop {
       uc_require(pair != nullptr, "no queue pair");
     }
     for (int i = 0; i < 2; ++i)
-      uc_connect(context, pairs_[i].get(),
-                 {IBV_QPT_RC, uc_address(context, pairs_[1 - i].get()), 14,
+      uc_connect(port, pairs_[i].get(),
+                 {IBV_QPT_RC, uc_address(port, pairs_[1 - i].get()), 14,
                   kAll & ~unsigned{IBV_ACCESS_LOCAL_WRITE}});
   }
   void post(const Operation& operation, const ibv_mr* local, std::uint64_t remote,
@@ -196,9 +196,9 @@ double read_rate(Loop& loop, ibv_pd* domain, std::vector<std::byte>& from, int f
 
 // A READ of a queue pair that is gone, until it is given up, in ms; 0: it was not, within the
 // limit.
-double measure_silence(ibv_context* context, ibv_pd* domain, const ibv_mr* local,
+double measure_silence(const UcPort& port, ibv_pd* domain, const ibv_mr* local,
                        const ibv_mr* remote, std::uint8_t retries) {
-  const UcOwned<ibv_cq> done(::ibv_create_cq(context, 4, nullptr, nullptr, 0));
+  const UcOwned<ibv_cq> done(::ibv_create_cq(port.context, 4, nullptr, nullptr, 0));
   uc_require(done != nullptr, "no completion queue");
   const auto make = [&] {
     ibv_qp_init_attr wanted{};
@@ -213,7 +213,7 @@ double measure_silence(ibv_context* context, ibv_pd* domain, const ibv_mr* local
   {
     const UcOwned<ibv_qp> peer = make();
     // As the verbs provider does by default: timeout 10, 4.19 ms a try.
-    uc_connect(context, pair.get(), {IBV_QPT_RC, uc_address(context, peer.get()), 10, 0, retries});
+    uc_connect(port, pair.get(), {IBV_QPT_RC, uc_address(port, peer.get()), 10, 0, retries});
   }
   ibv_sge part{reinterpret_cast<std::uintptr_t>(local->addr), 8, local->lkey};
   ibv_send_wr request{}, *bad = nullptr;
@@ -309,7 +309,8 @@ int run(int argc, char** argv) {
       ::ibv_reg_mr(domain.get(), source.data(), kBulkBytes, int{IBV_ACCESS_LOCAL_WRITE}));
   const UcOwned<ibv_mr> target(::ibv_reg_mr(domain.get(), remote.data(), kBulkBytes, kAll));
   uc_require(local != nullptr && target != nullptr, "memory cannot be registered");
-  Loop loop(context.get(), domain.get(), done);
+  const UcPort port{context.get(), uc_port_number(argc, argv)};
+  Loop loop(port, domain.get(), done);
   std::vector<Row> rows;
   // Aligned for the atomic: a vector of 64 KiB is.
   for (const Operation& operation : kOperations)
@@ -325,8 +326,7 @@ int run(int argc, char** argv) {
   print(rows, rdma::detail::describe_features(device), strict, relaxed, json);
   std::vector<double> silence_ms;
   for (std::uint8_t retries = 0; retries < 8; ++retries)
-    silence_ms.push_back(
-        measure_silence(context.get(), domain.get(), local.get(), target.get(), retries));
+    silence_ms.push_back(measure_silence(port, domain.get(), local.get(), target.get(), retries));
   print_silence(silence_ms, json);
   return 0;
 }

@@ -5,43 +5,43 @@
 #include <cstring>
 
 #include "common/base/error.hpp"
+#include "tests/bench/report.hpp"
 
 namespace tickpath::bench {
 namespace {
 
-constexpr std::uint8_t kPort = 1;
-
 // RoCE v2 with an IPv4 address, else the first.
-int gid_index(ibv_context* context) {
+int gid_index(const UcPort& port) {
   constexpr std::uint8_t kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
   std::vector<ibv_gid_entry> entries(256);
-  const ssize_t count = ::ibv_query_gid_table(context, entries.data(), entries.size(), 0);
+  const ssize_t count = ::ibv_query_gid_table(port.context, entries.data(), entries.size(), 0);
   for (ssize_t i = 0; i < count; ++i) {
     const ibv_gid_entry& each = entries[static_cast<std::size_t>(i)];
-    if (each.port_num == kPort && each.gid_type == IBV_GID_TYPE_ROCE_V2 &&
+    if (each.port_num == port.number && each.gid_type == IBV_GID_TYPE_ROCE_V2 &&
         std::memcmp(each.gid.raw, kMapped, sizeof(kMapped)) == 0)
       return static_cast<int>(each.gid_index);
   }
   return 0;
 }
 
-ibv_port_attr port_of(ibv_context* context) {
-  ibv_port_attr port{};
-  uc_require(::ibv_query_port(context, kPort, &port) == 0, "port 1 does not answer");
-  return port;
+ibv_port_attr attributes_of(const UcPort& port) {
+  ibv_port_attr attributes{};
+  uc_require(::ibv_query_port(port.context, port.number, &attributes) == 0,
+             "port " + std::to_string(port.number) + " does not answer");
+  return attributes;
 }
 
-void to_receive(ibv_context* context, ibv_qp* pair, const UcPath& path) {
-  const ibv_port_attr port = port_of(context);
+void to_receive(const UcPort& port, ibv_qp* pair, const UcPath& path) {
+  const ibv_port_attr attributes = attributes_of(port);
   ibv_qp_attr ready{};
   ready.qp_state = IBV_QPS_RTR;
-  ready.path_mtu = port.active_mtu;
+  ready.path_mtu = attributes.active_mtu;
   ready.dest_qp_num = path.peer.qp_number;
-  ready.ah_attr.port_num = kPort;
+  ready.ah_attr.port_num = port.number;
   ready.ah_attr.dlid = static_cast<std::uint16_t>(path.peer.lid);
-  if (port.link_layer == IBV_LINK_LAYER_ETHERNET) {
+  if (attributes.link_layer == IBV_LINK_LAYER_ETHERNET) {
     ready.ah_attr.is_global = 1;
-    ready.ah_attr.grh.sgid_index = static_cast<std::uint8_t>(gid_index(context));
+    ready.ah_attr.grh.sgid_index = static_cast<std::uint8_t>(gid_index(port));
     ready.ah_attr.grh.hop_limit = 64;
     std::memcpy(ready.ah_attr.grh.dgid.raw, path.peer.gid, sizeof(path.peer.gid));
   }
@@ -101,40 +101,46 @@ UcOwned<ibv_context> uc_open(const std::string& device) {
   return context;
 }
 
-UcInfo uc_address(ibv_context* context, const ibv_qp* pair) {
+std::uint8_t uc_port_number(int argc, char** argv) {
+  const std::uint64_t number = option(argc, argv, "--device-port", 1);
+  if (number == 0 || number > 255) throw Error("--device-port: 1 to 255");
+  return static_cast<std::uint8_t>(number);
+}
+
+UcInfo uc_address(const UcPort& port, const ibv_qp* pair) {
   UcInfo info;
   info.made = pair != nullptr ? 1 : 0;
   info.qp_number = pair != nullptr ? pair->qp_num : 0;
-  info.lid = port_of(context).lid;
+  info.lid = attributes_of(port).lid;
   ibv_gid gid{};
-  uc_require(::ibv_query_gid(context, kPort, gid_index(context), &gid) == 0, "no GID");
+  uc_require(::ibv_query_gid(port.context, port.number, gid_index(port), &gid) == 0, "no GID");
   std::memcpy(info.gid, gid.raw, sizeof(info.gid));
   return info;
 }
 
-void uc_connect(ibv_context* context, ibv_qp* pair, const UcPath& path) {
+void uc_connect(const UcPort& port, ibv_qp* pair, const UcPath& path) {
   ibv_qp_attr init{};
   init.qp_state = IBV_QPS_INIT;
-  init.port_num = kPort;
+  init.port_num = port.number;
   init.qp_access_flags = path.access;
   uc_require(
       ::ibv_modify_qp(pair, &init,
                       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS) == 0,
       "INIT");
-  to_receive(context, pair, path);
+  to_receive(port, pair, path);
   to_send(pair, path);
 }
 
-UcPair::UcPair(ibv_context* context, ibv_qp_type type, std::uint8_t timeout)
-    : context_(context), type_(type), timeout_(timeout), storage_(kSlots + 2), sources_(kDepth) {
+UcPair::UcPair(const UcPort& port, ibv_qp_type type, std::uint8_t timeout)
+    : port_(port), type_(type), timeout_(timeout), storage_(kSlots + 2), sources_(kDepth) {
   // Slots on cache lines of their own, as in a registered region.
   void* first = storage_.data();
   std::size_t room = storage_.size() * sizeof(UcSlot);
   memory_ =
       static_cast<UcSlot*>(std::align(sizeof(UcSlot), (kSlots + 1) * sizeof(UcSlot), first, room));
-  domain_.reset(::ibv_alloc_pd(context));
+  domain_.reset(::ibv_alloc_pd(port.context));
   uc_require(domain_ != nullptr, "no protection domain");
-  queue_.reset(::ibv_create_cq(context, kDepth, nullptr, nullptr, 0));
+  queue_.reset(::ibv_create_cq(port.context, kDepth, nullptr, nullptr, 0));
   uc_require(queue_ != nullptr, "no completion queue");
   region_.reset(::ibv_reg_mr(domain_.get(), memory_, (kSlots + 1) * sizeof(UcSlot),
                              IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE));
@@ -145,7 +151,7 @@ UcPair::UcPair(ibv_context* context, ibv_qp_type type, std::uint8_t timeout)
 }
 
 UcInfo UcPair::info() const {
-  UcInfo info = uc_address(context_, pair_.get());
+  UcInfo info = uc_address(port_, pair_.get());
   info.address = reinterpret_cast<std::uintptr_t>(memory_);
   info.rkey = region_->rkey;
   return info;
@@ -153,7 +159,7 @@ UcInfo UcPair::info() const {
 
 void UcPair::connect(const UcInfo& peer) {
   peer_ = peer;
-  uc_connect(context_, pair_.get(), {type_, peer, timeout_});
+  uc_connect(port_, pair_.get(), {type_, peer, timeout_});
 }
 
 void UcPair::poll(bool until_room) {

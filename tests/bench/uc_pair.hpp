@@ -46,7 +46,15 @@ void uc_require(bool good, const std::string& what);
 // The device's name; empty for the first. Throws Error; nullptr: there is none.
 UcOwned<ibv_context> uc_open(const std::string& device);
 
-// How a queue pair of port 1 reaches another one.
+// A port of a device: of several it is the one that has the address.
+struct UcPort {
+  ibv_context* context = nullptr;
+  std::uint8_t number = 1;
+};
+// "--device-port 2". Throws Error for a number that no port has.
+std::uint8_t uc_port_number(int argc, char** argv);
+
+// How a queue pair of a port reaches another one.
 struct UcPath {
   ibv_qp_type type = IBV_QPT_RC;
   UcInfo peer;
@@ -56,9 +64,9 @@ struct UcPath {
   std::uint8_t retries = 7;                   // of RC; as the verbs provider (rdma::VerbsOptions)
 };
 // To INIT, RTR and RTS. Throws Error.
-void uc_connect(ibv_context* context, ibv_qp* pair, const UcPath& path);
-// Number, lid and GID of port 1: RoCE v2 with an IPv4 address, else the first. Throws Error.
-UcInfo uc_address(ibv_context* context, const ibv_qp* pair);
+void uc_connect(const UcPort& port, ibv_qp* pair, const UcPath& path);
+// Number, lid and GID of the port: RoCE v2 with an IPv4 address, else the first. Throws Error.
+UcInfo uc_address(const UcPort& port, const ibv_qp* pair);
 
 class UcPair {
  public:
@@ -68,7 +76,7 @@ class UcPair {
   static constexpr std::uint64_t kCreditAt =
       kSlots;  // the slot behind the ring: what the reader has seen
 
-  UcPair(ibv_context* context, ibv_qp_type type, std::uint8_t timeout);
+  UcPair(const UcPort& port, ibv_qp_type type, std::uint8_t timeout);
   UcInfo info() const;
   void connect(const UcInfo& peer);  // throws Error
 
@@ -86,7 +94,7 @@ class UcPair {
  private:
   void poll(bool until_room);
 
-  ibv_context* context_;
+  UcPort port_;
   ibv_qp_type type_;
   std::uint8_t timeout_;
   std::uint32_t inline_bytes_ = 0;

@@ -1,9 +1,10 @@
 // What unreliable connections (UC) would give a ring of updates, beside reliable ones (RC): WRITEs
 // of a slot of 64 bytes whose last word is polled.
 //
-//   uc_write [--device mlx5_0] [--messages 20000] [--pace-us 200] [--timeout 10] [--json] [--quick]
+//   uc_write [--device mlx5_0] [--device-port 1] [--messages 20000] [--pace-us 200] [--timeout 10]
+//            [--json] [--quick]
 //     both ends here, by the adapter
-//   uc_write --listen 18520 [--forever] [--device mlx5_0]
+//   uc_write --listen 18520 [--forever] [--device mlx5_0] [--device-port 1]
 //     the reader's host
 //   uc_write --peer 10.77.0.2 --port 18520 [...]
 //     the writer's host
@@ -51,7 +52,8 @@ constexpr milliseconds kEnd{500};  // of silence after the writer's last message
 
 struct Options {
   std::string device, peer;
-  std::uint16_t port = 18520;
+  std::uint16_t port = 18520;  // of the stream between the two ends
+  std::uint8_t device_port = 1;
   bool listens = false, forever = false, json = false;
   std::uint64_t messages = 20'000, pings = 2'000, pace_us = 200;
   std::uint64_t timeout = 10;  // of RC, as the verbs provider: 4.19 ms until a packet is sent again
@@ -245,7 +247,7 @@ int run_reader(const Options& options, Stream& stream) {
   if (context == nullptr) throw Error("no RDMA device");
   for (Round round = stream.receive<Round>(); round.messages != 0;
        round = stream.receive<Round>()) {
-    UcPair pair(context.get(), static_cast<ibv_qp_type>(round.type),
+    UcPair pair({context.get(), options.device_port}, static_cast<ibv_qp_type>(round.type),
                 static_cast<std::uint8_t>(round.timeout));
     const auto peer = stream.receive<UcInfo>();
     stream.send(pair.info());
@@ -262,9 +264,10 @@ int run_reader(const Options& options, Stream& stream) {
 // ------------------------------------------------------------------------------------ the writer
 
 // Packets that the port sent and received. nullopt: it does not count them where rxe and mlx5 do.
-std::optional<double> packets(const ibv_context* context) {
-  const std::string folder =
-      std::string("/sys/class/infiniband/") + ::ibv_get_device_name(context->device) + "/ports/1/";
+std::optional<double> packets(const UcPort& port) {
+  const std::string folder = std::string("/sys/class/infiniband/") +
+                             ::ibv_get_device_name(port.context->device) + "/ports/" +
+                             std::to_string(port.number) + "/";
   double total = 0;
   for (const char* const names : {"hw_counters/sent_pkts|counters/port_xmit_packets",
                                   "hw_counters/rcvd_pkts|counters/port_rcv_packets"}) {
@@ -327,14 +330,14 @@ ReaderResult ring_round(UcPair& pair, Stream& stream, std::uint64_t first, std::
   return stream.receive<ReaderResult>();
 }
 
-std::optional<Row> measure(const ibv_qp_type type, const Options& options, ibv_context* context,
+std::optional<Row> measure(const ibv_qp_type type, const Options& options, const UcPort& port,
                            Stream& stream) {
   Row row{};
   row.type = type == IBV_QPT_UC ? "UC" : "RC";
   row.messages = options.messages;
   stream.send(Round{static_cast<std::uint64_t>(type), options.messages, options.pings,
                     options.pace_us, options.timeout});
-  UcPair pair(context, type, static_cast<std::uint8_t>(options.timeout));
+  UcPair pair(port, type, static_cast<std::uint8_t>(options.timeout));
   stream.send(pair.info());
   const auto peer = stream.receive<UcInfo>();
   if (peer.made == 0 || pair.info().made == 0) {
@@ -346,14 +349,14 @@ std::optional<Row> measure(const ibv_qp_type type, const Options& options, ibv_c
   stream.send(std::uint64_t{1});
   ping(pair, options.pings, row);
   stream.send(std::uint64_t{1});
-  const auto packets_before = packets(context);
+  const auto packets_before = packets(port);
   const double cpu_before = cpu_us();
   const Clock::time_point begun = Clock::now();
   row.fast = ring_round(pair, stream, kRingFirst[0], options.messages, 0);
   const auto count = static_cast<double>(options.messages);
   row.message_us = std::chrono::duration<double, std::micro>(Clock::now() - begun).count() / count;
   row.message_cpu_us = (cpu_us() - cpu_before) / count;
-  if (const auto after = packets(context); after && packets_before)
+  if (const auto after = packets(port); after && packets_before)
     row.packets = (*after - *packets_before) / count;
   row.paced = ring_round(pair, stream, kRingFirst[1], options.messages, options.pace_us);
   return row;
@@ -396,7 +399,8 @@ int run_writer(const Options& options, Stream& stream) {
   if (context == nullptr) throw Error("no RDMA device");
   std::vector<Row> rows;
   for (const ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC})
-    if (const auto row = measure(type, options, context.get(), stream)) rows.push_back(*row);
+    if (const auto row = measure(type, options, {context.get(), options.device_port}, stream))
+      rows.push_back(*row);
   stream.send(Round{});
   (options.json ? print_json : print_rows)(rows, options);
   return rows.empty() ? 1 : 0;
@@ -456,6 +460,7 @@ int run(int argc, char** argv) {
   options.listens = !text_option(argc, argv, "--listen").empty();
   options.port = static_cast<std::uint16_t>(
       option(argc, argv, options.listens ? "--listen" : "--port", options.port));
+  options.device_port = uc_port_number(argc, argv);
   options.messages =
       std::max<std::uint64_t>(1, option(argc, argv, "--messages", quick ? 200 : options.messages));
   options.pings = std::min<std::uint64_t>(options.pings, options.messages);

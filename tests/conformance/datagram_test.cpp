@@ -199,6 +199,23 @@ TEST_P(Datagrams, AreDroppedWhereNoReceiveIsPosted) {
   EXPECT_EQ(other.queue_pair().state(), QueuePairState::kReadyToSend);
 }
 
+// A device may drop such a datagram, or complete its receive with an error (datagram.hpp).
+TEST_P(Datagrams, LongerThanTheirReceiveHarmNobodyButTheReceiver) {
+  DatagramSide& mine = side();
+  DatagramSide& other = side({.receives = 4, .receive_bytes = 64});
+  mine.reach(other.queue_pair().address());
+  EXPECT_EQ(mine.send(1, 1, 1000), "") << "the sender is not told";
+  expect_none(other.receive(1, kSilenceMs));
+  if (!other.failure().empty()) {
+    EXPECT_EQ(other.failure(), to_string(CompletionStatus::kLocalLength));
+  }
+  DatagramSide& third = side();
+  mine.reach(third.queue_pair().address());
+  EXPECT_EQ(mine.send(2, 5, kLength), "");
+  expect_all(third.receive(5, 5000), 2, 5);
+  EXPECT_EQ(mine.queue_pair().state(), QueuePairState::kReadyToSend);
+}
+
 TEST_P(Datagrams, ComeToTheReceivesThatAreLeftAndTheRestIsDropped) {
   DatagramSide& mine = side();
   PeerProcess& other = peer();

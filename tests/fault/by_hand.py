@@ -21,10 +21,10 @@ LAST_WORDS = 12  # lines of each program's log that are shown of a run that did 
 class ByHand(Run):
     """Each program is started by itself: `tickpath up` would end with the first that dies. `processes` is the caller's, by name."""
 
-    def launch(self, name, binary, settings, environment=None):
+    def launch(self, name, binary, settings, environment=None, run_dir=None):
         with open(self.folder / f"{name}.out", "ab") as output:
             self.processes[name] = subprocess.Popen(
-                [binary, self.folder / f"config/{name}.toml", "--run-dir", self.run_dir,
+                [binary, self.folder / f"config/{name}.toml", "--run-dir", run_dir or self.run_dir,
                  *(part for setting in (f"name={name}", *settings) for part in ("--set", setting))],
                 cwd=self.folder, env=dict(os.environ) | (environment or {}), stdin=subprocess.DEVNULL, stdout=output,
                 stderr=subprocess.STDOUT)

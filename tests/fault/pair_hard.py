@@ -334,9 +334,13 @@ class Hard(Pair):
         (self.folder / "config/copy.toml").write_text(re.sub(r"\{run_dir\}(/\S+\.fabric)", rf"{self.run_dir}\1", config))
         settings = [each for each in self.common[victim][1:] if not each.startswith("journal.file=")]
         self.begin()
-        self.launch("copy", self.bin / "oeg", [*settings, f"run_dir={folder}", f"name={victim}"])
+        self.launch("copy", self.bin / "oeg", [*settings, f"name={victim}"], run_dir=folder)
+        copy = os.path.relpath(folder / victim, self.run_dir)
+        if self.wait(lambda: self.status(copy), PATIENCE_S) is None:
+            self.problems.append("the copy does not run")
         self.maybe_person("copied")
-        self.look_for_two(self.dice.uniform(0.5, 1.5), *(os.path.relpath(folder / victim, self.run_dir), self.other(victim)))
+        for original in (self.other(victim), victim):
+            self.look_for_two(self.dice.uniform(0.3, 0.8), copy, original)
         self.kill("copy")
         return self.trades()
 

@@ -7,7 +7,7 @@
 The faults come in random order, from a seed, each at least once. After each the pipeline must trade again; at the end
 everything must be accounted for, and no datapath thread may have taken a page fault after its program was ready. The
 run directory is on a tmpfs: on a disk, the kernel's write-back costs journal and FIX stores a fault each 30 s. Root has
-a file system of its own to fill, and another user to be; without these rights two faults are left out, and the table
+a file system of its own to fill (but in a chroot), and another user to be; without these rights two faults are left out, and the table
 says so. Not from outside: a mark_down() beside a step, an arrival beside arming (unit_link, unit_control); failed
 completions of verbs (tests/soft_roce).
 """
@@ -28,6 +28,7 @@ import tempfile
 import threading
 import time
 
+import disks
 from running import ALL, VICTIMS, Run, generate
 
 GIVEN_UP_S = 60.0
@@ -78,7 +79,7 @@ class Soak(Run):
         super().__init__(options.bin, recording, inside=inside)
         self.folder.chmod(0o755)  # what is refused to others, the run directory refuses
         self.dice = random.Random(options.seed)
-        self.disk = inside if os.geteuid() == 0 else None
+        self.disk = inside if options.mounts else None
         self.harmless = None
         self.over = None  # when a fault was, where its method goes on after it
 
@@ -198,7 +199,7 @@ class Soak(Run):
 
     def full_disk(self):
         if self.disk is None:
-            raise LeftOut("needs root, to mount a file system")
+            raise LeftOut("needs the right to mount a file system")
         filler = self.disk / "filler"
         before = self.sim()
         try:
@@ -346,9 +347,9 @@ def soak(options, folder):
     disk = folder / "disk"
     disk.mkdir(mode=0o755)
     folder.chmod(0o755)
-    if os.geteuid() == 0:
+    if options.mounts:
         subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK},mode=0755", "none", disk], check=True)
-    run = Soak(options, recording, disk if os.geteuid() == 0 else "/dev/shm")
+    run = Soak(options, recording, disk if options.mounts else "/dev/shm")
     problems = ["it never traded"]
     try:
         if run.trades(GIVEN_UP_S) is not None:
@@ -374,7 +375,7 @@ def soak(options, folder):
         if run.harmless:
             run.harmless.kill()
         run.remove()
-        if os.geteuid() == 0:
+        if options.mounts:
             subprocess.run(["umount", disk], check=False)
 
 
@@ -386,10 +387,7 @@ def main():
     parser.add_argument("--keep-failed", action="store_true", help="leave the folder of a run that did not hold")
     options = parser.parse_args()
     options.bin = options.bin.resolve()
-    if os.geteuid() == 0 and "TICKPATH_SOAK_MOUNTS" not in os.environ:
-        # The file system is seen by this run alone, and goes with it.
-        os.execvpe("unshare", ["unshare", "--mount", "--propagation", "private", sys.executable, "-B", *sys.argv],
-                   {**os.environ, "TICKPATH_SOAK_MOUNTS": "own"})
+    options.mounts = disks.of_our_own()
     with tempfile.TemporaryDirectory(prefix="tickpath_test_") as folder:
         return soak(options, pathlib.Path(folder))
 

@@ -1,6 +1,9 @@
 // `tickpath replay --deterministic`: the same input gives the same bytes.
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <map>
+#include <sstream>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -87,6 +90,97 @@ TEST_F(Deterministic, TradesAndConservesEverything) {
   EXPECT_GE(oeg.at("reports").at("fills"), 20);
   const auto mdh = nlohmann::json::parse(read_file(*folder_ / "first/mdh.summary.json"));
   EXPECT_EQ(mdh.at("feed_messages"), 20'000);
+}
+
+// Orders or fills of a strategy, as `tickpath orders` and `fills` list them, whose tick is a
+// message of the feed from `first` to `last`.
+std::size_t count_of_ticks(const std::string& csv, int strategy, std::uint64_t first,
+                           std::uint64_t last) {
+  std::istringstream lines(csv);
+  std::string line, cell;
+  std::vector<std::string> header;
+  std::size_t count = 0;
+  while (std::getline(lines, line)) {
+    std::vector<std::string> cells;
+    for (std::istringstream row(line); std::getline(row, cell, ',');) cells.push_back(cell);
+    if (header.empty()) {
+      header = cells;
+      continue;
+    }
+    const auto at = [&](const char* name) {
+      const auto column = std::ranges::find(header, name) - header.begin();
+      return std::stoull(cells.at(static_cast<std::size_t>(column)));
+    };
+    const std::uint64_t tick = at("tick");
+    count +=
+        at("strategy") == static_cast<std::uint64_t>(strategy) && tick >= first && tick <= last;
+  }
+  return count;
+}
+
+// The number of the feed's message that begins the second day of a BinaryFILE: the second S 'O'.
+std::uint64_t begin_of_second_day(const std::string& file) {
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(file.at(at)); };
+  int days = 0;
+  std::uint64_t number = 0;
+  for (std::size_t at = 0; at < file.size(); at += 2u + byte(at) * 256u + byte(at + 1)) {
+    ++number;
+    if (file.at(at + 2) == 'S' && file.at(at + 13) == 'O' && ++days == 2) return number;
+  }
+  return 0;
+}
+
+// What each strategy held at the end, by "strategy symbol".
+std::map<std::string, HeldPosition> held_of(const std::string& json, const char* rows,
+                                            const char* shares) {
+  std::map<std::string, HeldPosition> held;
+  const auto parsed = nlohmann::json::parse(json);
+  for (const nlohmann::json& row : parsed.at(rows)) {
+    const HeldPosition position{row.at(shares).get<std::int64_t>(),
+                                row.at("cash").get<std::int64_t>()};
+    if (position == HeldPosition{0, 0}) continue;
+    const bool inserted =
+        held.emplace(row.at("strategy_id").dump() + " " + row.at("symbol").get<std::string>(),
+                     position)
+            .second;
+    EXPECT_TRUE(inserted) << "two rows of " << row.dump();
+  }
+  return held;
+}
+
+TEST_F(Deterministic, ASecondDayTradesAndBothConserve) {
+  const std::string file = *folder_ / "days.itch50";
+  ASSERT_THAT(run({program("tickpath"), "generate", file, "--days", "2", "--messages", "40000",
+                   "--symbols", "20", "--duration", "10"}),
+              Ends(0));
+  const std::uint64_t second = begin_of_second_day(read_file(file));
+  ASSERT_GT(second, 10'000u);
+  const Outcome one = replay("days1", {}, file);
+  const Outcome two = replay("days2", {}, file);
+  EXPECT_NE(one.finished.output.find("everything is accounted for"), std::string::npos)
+      << one.finished.output;
+  EXPECT_EQ(one.state, two.state);
+  EXPECT_TRUE(one.orders == two.orders) << "the order journals differ";
+  EXPECT_TRUE(one.inputs == two.inputs) << "the journals of sim differ";
+
+  const auto listed = [&](const char* what) {
+    return run({program("tickpath"), what, "--run-dir", *folder_ / "days1"}).output;
+  };
+  const std::string orders = listed("orders"), fills = listed("fills");
+  const std::uint64_t middle = second + (40'000 - second) / 2;
+  for (const int strategy : {1, 2}) {
+    SCOPED_TRACE("strategy " + std::to_string(strategy));
+    EXPECT_GE(count_of_ticks(orders, strategy, 1, second - 1), 10u);
+    EXPECT_GE(count_of_ticks(orders, strategy, second, middle), 10u) << "early on the second day";
+    EXPECT_GE(count_of_ticks(fills, strategy, 1, second - 1), 5u);
+    EXPECT_GE(count_of_ticks(fills, strategy, second, 40'000), 5u);
+  }
+  const std::string ledger = read_file(*folder_ / "days1/sim.ledger.json");
+  EXPECT_EQ(nlohmann::json::parse(ledger).at("conservation"), nlohmann::json::array());
+  const auto held = held_of(ledger, "rows", "position_shares");
+  EXPECT_GE(held.size(), 10u);
+  EXPECT_EQ(held,
+            held_of(read_file(*folder_ / "days1/strategy.summary.json"), "positions", "shares"));
 }
 
 TEST_F(Deterministic, AConfigurationWithMulticastIsReplayedToTheSame) {

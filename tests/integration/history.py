@@ -138,6 +138,19 @@ def check_exactly_once(history):
            f"rows: {once}, in the files {in_files}")
 
 
+def check_several_files(history):
+    """A recording in two files has the ticks of one."""
+    data, at = (history.folder / "recorded.itch50").read_bytes(), 0
+    for _ in range(9000):
+        at += 2 + int.from_bytes(data[at:at + 2], "big")
+    (history.folder / "first.itch50").write_bytes(data[:at])
+    (history.folder / "second.itch50").write_bytes(data[at:])
+    history.command("history", "load", "run", "--run", "test", "--store", "parts", "--recording", "first.itch50,second.itch50")
+    sums = [history.sql("SELECT count(), sum(cityHash64(tick, time, symbol, type, price)) FROM ticks", "--store", store)
+            for store in ("parts", "killed")]
+    expect(sums[0] == sums[1], f"of two files and of one: {sums}")
+
+
 # What is compared row by row: table or view, and its columns.
 COMPARED = {
     "ticks": ("ticks", "tick, toUnixTimestamp64Nano(time), symbol, type"),
@@ -266,8 +279,8 @@ UNIT_PLACES = [("0 takes on arrival", 1, 5, 5, 1.0, 1.0), ("1 nothing ahead", 1,
                ("4 up to 2000 shares ahead", 2, 70, 0, 0.0, None), ("7 not known: no stamps of sim", 1, 5, 0, 0.0, None)]
 
 
-def insert(history, table, columns, rows):
-    values = ", ".join("(" + ", ".join(f"'{each}'" if isinstance(each, str) else str(each) for each in ("unit", *row)) +
+def insert(history, table, columns, rows, run="unit"):
+    values = ", ".join("(" + ", ".join(f"'{each}'" if isinstance(each, str) else str(each) for each in (run, *row)) +
                        ")" for row in rows)
     history.command("history", "sql", f"INSERT INTO {table} (run, {columns}) VALUES {values}", "--store", "live")
 
@@ -291,6 +304,43 @@ def insert_unit_run(history):
             events.append((*first, "reported", "", "fill", price, filled, shares - filled, filled_ms / 1000))
     insert(history, "order_events", "sequence, order_id, symbol, side, order_type, time_in_force, event, request, "
            "report, price, shares, leaves_shares, time", [(number, *event) for number, event in enumerate(events, 1)])
+
+
+# Two mdhs and two strategy programs heard tick 5; an hour later it was another session's. (program, hop, place, time).
+HOUR = 3600 * 10**9
+JOINED_TICKS = [("mdh-1", "mdh.kernel_rx", 2, 900), ("mdh-1", "mdh.rx", 3, 1000), ("mdh-1", "mdh.book", 4, 9000),
+                ("mdh-1", "mdh.posted", 5, 9100), ("mdh-2", "mdh.kernel_rx", 2, 1900), ("mdh-2", "mdh.rx", 3, 2000),
+                ("mdh-2", "mdh.book", 4, 2300), ("mdh-2", "mdh.posted", 5, 2400), ("strategy-1", "strategy.seen", 6, 2500),
+                ("strategy-2", "strategy.seen", 6, 10000), ("mdh-1", "mdh.kernel_rx", 2, HOUR + 900),
+                ("mdh-1", "mdh.rx", 3, HOUR + 1000), ("mdh-1", "mdh.book", 4, HOUR + 1200),
+                ("mdh-1", "mdh.posted", 5, HOUR + 1500), ("strategy-1", "strategy.seen", 6, HOUR + 1600)]
+JOINED_ORDERS = [("strategy-2", 77, 10100, 12000), ("strategy-1", 78, HOUR + 1700, HOUR + 2000)]  # decided, sent
+# What `tickpath trace` makes of the like (trace_test: AnOrderGoesWithWhatItsOwnStrategySaw and those behind it).
+JOINED_TICK = [("mdh.kernel_rx", "mdh.rx", (100, 100)), ("mdh.rx", "mdh.book", (200, 8000)),
+               ("mdh.book", "mdh.posted", (100, 300)), ("mdh.posted", "strategy.seen", (-6600, 100))]
+JOINED_ORDER = {77: [100, 300, 100, 7600, 100, 1900], 78: [100, 200, 300, 100, 100, 300]}
+
+
+def check_joins(history):
+    """Intervals of ticks in two sessions, and of orders, where several programs have stamped them."""
+    rows = [(program, place, 0, time_ns, hop, place, 5, 0) for program, hop, place, time_ns in JOINED_TICKS]
+    for program, order, decided, sent_ns in JOINED_ORDERS:
+        rows += [(program, 0, 0, 0, "order.link", 0, 5, order), (program, 7, 0, decided, "strategy.decided", 7, 0, order),
+                 ("oeg", 13, 0, sent_ns, "oeg.sent", 13, 0, order)]
+    insert(history, "stamps", "program, row, started, clock, time_ns, hop, place, tick, order_id",
+           [(program, number, 1, *rest) for number, (program, _, *rest) in enumerate(rows)], run="joined")
+    found = {}
+    for of, order, first, second, ns in history.sql(
+            "SELECT of, order_id, from_hop, to_hop, duration_ns FROM intervals WHERE run = 'joined' "
+            "ORDER BY order_id, place, duration_ns", "--store", "live"):
+        found.setdefault((of, int(order)), []).append((first, second, int(ns)))
+    expected = [(first, second, ns) for first, second, both in JOINED_TICK for ns in both]
+    expect(found["tick", 0] == expected, f"of ticks: {found['tick', 0]}")
+    for order, durations in JOINED_ORDER.items():
+        expect([row[2] for row in found["order", order]] == durations, f"of order {order}: {found['order', order]}")
+    headline = history.sql("SELECT order_id, duration_ns FROM tick_to_order WHERE run = 'joined' ORDER BY order_id",
+                           "--store", "live")
+    expect(headline == [["77", "10100"], ["78", "1100"]], f"tick to order: {headline}")
 
 
 def places(rows):
@@ -542,10 +592,12 @@ def main():
 
         steps = [("a run, loaded while it goes on", lambda: trade(history, arguments.bin.resolve())),
                  ("three kills of the loader", lambda: check_exactly_once(history)),
+                 ("a recording in two files", lambda: check_several_files(history)),
                  ("the store and the recording read", read_both),
                  ("ticks, quotes, trades, ASOF, bars", lambda: check_market(history, **made)),
                  ("orders and fills", lambda: check_orders(history, made["found"])),
                  ("intervals", lambda: check_intervals(history, made["found"])),
+                 ("stamps of several programs and sessions", lambda: check_joins(history)),
                  ("ready queries", lambda: check_ready_queries(history, **made)),
                  ("places in the queue", lambda: check_queue_positions(history, made["market"]))]
         history.command("generate", "short.itch50", "--messages", "5000", "--symbols", "3", "--duration", "1")

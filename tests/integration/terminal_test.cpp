@@ -70,6 +70,8 @@ class OnATerminal {
     child_ = -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
+  // Ctrl-C.
+  void interrupt() const { EXPECT_EQ(::write(terminal_, "\003", 1), 1); }
   const std::string& output() const noexcept { return output_; }
 
  private:
@@ -131,6 +133,11 @@ TEST(Terminal, OfEightyColumnsHoldsTheBarOfUpAndTheStatus) {
   EXPECT_EQ(status.wait(), 0) << status.output();
   EXPECT_THAT(status.output(), ::testing::HasSubstr("strategy"));
   EXPECT_LT(widest_of(status.output()).size(), kColumns) << widest_of(status.output());
+  OnATerminal watched({program("tickpath"), "status", "--watch", "--run-dir", folder.run_dir()});
+  EXPECT_TRUE(watched.wait_for("/s")) << watched.output();
+  watched.interrupt();
+  EXPECT_EQ(watched.wait(), -1) << "by Ctrl-C";
+  EXPECT_LT(widest_of(watched.output()).size(), kColumns) << widest_of(watched.output());
   EXPECT_EQ(up.wait(), 0) << up.output();
   EXPECT_THAT(up.output(), ::testing::HasSubstr("everything is accounted for"));
   const std::string bars = redrawn_in(up.output());

@@ -99,7 +99,7 @@ def port_of(device, port):
     interfaces = interfaces_of(gids)
     return {"device": device.name, "port": int(port.name), "state": read(port / "state"), "interfaces": interfaces,
             "addresses": [address for interface in interfaces for address in ipv4_of(interface)],
-            "link_layer": read(port / "link_layer"), "rate": read(port / "rate"), "gids": gids,
+            "node_type": read(device / "node_type"), "link_layer": read(port / "link_layer"), "rate": read(port / "rate"), "gids": gids,
             "firmware": read(device / "fw_ver"), "board": read(device / "board_id"),
             "vendor": read(device / "device/vendor"), "device_id": read(device / "device/device"),
             "numa_node": read(device / "device/numa_node"), "slot": slot_of(device)}
@@ -109,15 +109,21 @@ def ports():
     return [port_of(device, port) for device in sorted(INFINIBAND.glob("*")) for port in sorted((device / "ports").glob("*"))]
 
 
+def usable(found):
+    """Ports of devices that have reliable connections. The kernel calls the others, such as Amazon's EFA, "unspecified"."""
+    return [port for port in found if "unspecified" not in port["node_type"]]
+
+
 def address_of(found):
     """An IPv4 address of the first active port that has one."""
     return next((address for port in found if "ACTIVE" in port["state"] for address in port["addresses"]), None)
 
 
 def device_at(found, address):
-    """The device whose port has this address, else the first that is active."""
-    having = [port["device"] for port in found if address in port["addresses"]]
-    return (having + [port["device"] for port in found if "ACTIVE" in port["state"]] + [""])[0]
+    """(device, its port) that have this address, else the first that is active."""
+    having = [port for port in found if address in port["addresses"]]
+    active = [port for port in found if "ACTIVE" in port["state"]]
+    return next(((port["device"], port["port"]) for port in having + active), ("", 1))
 
 
 def cpu_model():
@@ -132,7 +138,7 @@ class Trial:
 
     def __init__(self, options, found, address):
         self.options, self.address = options, address
-        self.device = device_at(found, address)
+        self.device, self.port = device_at(found, address)
         self.build = TREE / "build/release"
         self.bin, self.tests = self.build / "bin", self.build / "tests"
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tickpath_hardware_"))
@@ -141,6 +147,10 @@ class Trial:
                        "system": f"{platform.system()} {platform.release()}", "cpu": cpu_model(),
                        "cpus": os.cpu_count(), "address": address, "peer": options.peer,
                        "emulated": options.emulated, "ports": found, "steps": []}
+
+    def by_device(self):
+        """Options of programs that take a device and a port of it by name."""
+        return ["--device", self.device, "--device-port", str(self.port)] if self.device else []
 
     def environment(self):
         # By its address every test opens the device and port that have it, however many there are.
@@ -301,9 +311,7 @@ def bw(trial):
 
 def unreliable(trial):
     """unreliable connections (UC) beside reliable ones: cost, packets, and what a lost packet does"""
-    command = [trial.build / "bench/uc_write", "--json"]
-    if trial.device:
-        command += ["--device", trial.device]
+    command = [trial.build / "bench/uc_write", "--json", *trial.by_device()]
     if trial.options.peer:
         command += ["--peer", trial.options.peer, "--port", str(UC_PORT)]
     if trial.options.emulated:  # a message takes longer, and so does an acknowledgement
@@ -320,9 +328,7 @@ def unreliable(trial):
 
 def device(trial):
     """memory on the device, its time stamps, relaxed ordering: what it has, and what that would give"""
-    command = [trial.build / "bench/device_paths", "--json"]
-    if trial.device:
-        command += ["--device", trial.device]
+    command = [trial.build / "bench/device_paths", "--json", *trial.by_device()]
     if trial.options.emulated:
         command += ["--iterations", "200"]
     output = trial.must(command)
@@ -350,9 +356,7 @@ def judge_silence(silence_ms):
 
 def detection(trial):
     """how long a lost packet is out, and whether heartbeat.dead_after holds its repetitions"""
-    command = [trial.build / "bench/device_paths", "--json", "--iterations", "8"]
-    if trial.device:
-        command += ["--device", trial.device]
+    command = [trial.build / "bench/device_paths", "--json", "--iterations", "8", *trial.by_device()]
     output = trial.must(command)
     if "{" not in output:
         raise Failed(f"device_paths measured nothing: {output}")
@@ -405,7 +409,7 @@ def serve(trial):
         [sys.executable, str(TREE / "tests/soft_roce/guest/peer_runner.py"), str(RUNNER_PORT), str(trial.tests / "conformance_peer")],
         [str(trial.bin / "tickpath"), "lat", "--provider", "verbs", "--device", trial.address, "--server", "--forever", "--security", "none",
          "--endpoint", f"{trial.address}:{PERF_PORT}"],
-        [str(trial.build / "bench/uc_write"), "--listen", str(UC_PORT), "--forever", "--device", trial.device])]
+        [str(trial.build / "bench/uc_write"), "--listen", str(UC_PORT), "--forever", *trial.by_device()])]
     print(f"serving at {trial.address}: there, tests/hardware.sh --peer {trial.address}", flush=True)
     try:
         while all(server.poll() is None for server in servers):
@@ -425,6 +429,11 @@ def main():
     if not found:
         print(f"hardware: no RDMA device in {INFINIBAND}: is the adapter's driver loaded (lspci, dmesg)?", file=sys.stderr)
         return NOTHING_TO_TRY
+    if not usable(found):
+        told = ", ".join(sorted({port["device"] for port in found}))
+        print(f"hardware: {told}: no reliable connections, which provider verbs needs; try provider ofi with its device \"efa\"", file=sys.stderr)
+        return NOTHING_TO_TRY
+    found = usable(found)
     address = options.address or address_of(found)
     if address is None:
         told = ", ".join(f"{port['device']} port {port['port']}: {port['state']}" for port in found)

@@ -214,6 +214,30 @@ class Reading(unittest.TestCase):
             self.assertTrue((ROOT / path).is_file(), path)
 
 
+class Threats(unittest.TestCase):
+    """docs/THREATS.md, the table of the fabric's services."""
+
+    def rows(self):
+        section = (ROOT / "docs/THREATS.md").read_text().split("## The services of the fabric")[1].split("\n## ")[0]
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith("|")]
+        return rows[2:]
+
+    def test_each_service_has_a_row(self):
+        hello = (ROOT / "common/wire/hello.hpp").read_text()
+        enumerators = re.findall(r"^  (k\w+) =", hello.split("enum class Service")[1].split("};")[0], re.M)
+        names = dict(re.findall(r'\{(k\w+), "(\w+)"\}', (ROOT / "common/wire/names.cpp").read_text()))
+        self.assertGreater(len(enumerators), 10)
+        self.assertEqual(sorted(row[0].split("`")[1] for row in self.rows()), sorted(names[each] for each in enumerators))
+
+    def test_what_each_row_names_as_its_test_is_there(self):
+        code = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("*_test.cpp"))
+        for service, *_, tests in self.rows():
+            found = re.findall(r"`(\w+)\.(\w+)`", tests)
+            self.assertTrue(found, service)
+            for suite, name in found:
+                self.assertRegex(code, rf"TEST\w*\({suite},\s+{name}\)", service)
+
+
 class Hardware(unittest.TestCase):
     def test_without_a_device_it_says_so(self):
         done = run("tests/hardware.sh", "--no-build", TICKPATH_SYS_INFINIBAND="/nowhere")
@@ -233,11 +257,11 @@ class Hardware(unittest.TestCase):
 
     def test_the_device_is_that_of_the_address(self):
         def port(device, state, *addresses):
-            return {"device": device, "state": state, "addresses": addresses}
+            return {"device": device, "port": 2, "state": state, "addresses": addresses}
         found = [port("mlx5_0", "1: DOWN"), port("irdma0", "4: ACTIVE"), port("mlx5_1", "4: ACTIVE", "10.77.0.1")]
-        self.assertEqual(hardware.device_at(found, "10.77.0.1"), "mlx5_1")
-        self.assertEqual(hardware.device_at(found, "10.77.0.2"), "irdma0")
-        self.assertEqual(hardware.device_at([], "10.77.0.1"), "")
+        self.assertEqual(hardware.device_at(found, "10.77.0.1"), ("mlx5_1", 2))
+        self.assertEqual(hardware.device_at(found, "10.77.0.2"), ("irdma0", 2))
+        self.assertEqual(hardware.device_at([], "10.77.0.1"), ("", 1))
 
     def test_dead_after_is_held_against_what_the_device_repeats(self):
         rxe = [4.3, 8.5, 12.7, 16.9, 21.1, 25.3, 29.5, 33.7]
@@ -257,6 +281,7 @@ class Hardware(unittest.TestCase):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text + "\n")
         for device, its in ports.items():
+            put(root / "infiniband" / device / "node_type", "7: unspecified" if device.startswith("efa") else "1: CA")
             for number, (state, gids) in its.items():
                 port = root / "infiniband" / device / "ports" / str(number)
                 put(port / "state", state)
@@ -275,8 +300,8 @@ class Hardware(unittest.TestCase):
 
     def test_each_step_names_the_device_that_has_the_address(self):
         gids = {0: ("fe80:0000:0000:0000:0000:0000:0000:0001", "eth1")}
-        for ports, device in (({"mlx5_0": {1: ("4: ACTIVE", {})}, "mlx5_1": {1: ("4: ACTIVE", gids)}}, "mlx5_1"),
-                              ({"mlx4_0": {1: ("4: ACTIVE", {}), 2: ("4: ACTIVE", gids)}}, "mlx4_0")):
+        for ports, device, number in (({"mlx5_0": {1: ("4: ACTIVE", {})}, "mlx5_1": {1: ("4: ACTIVE", gids)}}, "mlx5_1", 1),
+                                      ({"mlx4_0": {1: ("4: ACTIVE", {}), 2: ("4: ACTIVE", gids)}}, "mlx4_0", 2)):
             with tempfile.TemporaryDirectory() as folder:
                 done = self.dry_run(folder, ports, {}, {"eth1": "10.0.1.1"})
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -285,6 +310,10 @@ class Hardware(unittest.TestCase):
                 if "table.sh" not in command:
                     self.assertIn("10.0.1.1", command)
                     self.assertTrue("--device 10.0.1.1" in command or "fabric.device=10.0.1.1" in command, command)
+            benches = re.findall(r"^   (.*/bench/.*)$", done.stdout, re.M)
+            self.assertEqual(len(benches), 3, done.stdout)
+            for command in benches:
+                self.assertIn(f"--device {device} --device-port {number}", command)
 
     def test_an_infiniband_port_is_tried_at_its_ipoib_address(self):
         guid = "fe80:0000:0000:0000:0002:c903:0000:0001"
@@ -295,6 +324,20 @@ class Hardware(unittest.TestCase):
                                 {"eth0": "192.168.0.1", "ib0": "10.0.0.1"})
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("trying mlx5_0 at 10.0.0.1", done.stdout)
+
+    def test_a_device_without_reliable_connections_is_named(self):
+        """Amazon's EFA: an active port, an address, and no RC."""
+        gids = {0: ("fe80:0000:0000:0000:0000:0000:0000:0001", "")}
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.dry_run(folder, {"efa_0": {1: ("4: ACTIVE", gids)}}, {}, {})
+        self.assertEqual(done.returncode, 77, done.stdout + done.stderr)
+        self.assertIn("efa_0: no reliable connections", done.stderr)
+
+    def test_a_virtual_function_beside_one_is_tried(self):
+        gids = {0: ("0000:0000:0000:0000:0000:ffff:0a00:0001", "eth1")}
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.dry_run(folder, {"efa_0": {1: ("4: ACTIVE", {})}, "mlx5_2": {1: ("4: ACTIVE", gids)}}, {}, {"eth1": "10.0.0.1"})
+            self.assertIn("trying mlx5_2 at 10.0.0.1", done.stdout)
 
     def test_a_device_without_a_pci_slot_is_software(self):
         with tempfile.TemporaryDirectory() as folder:

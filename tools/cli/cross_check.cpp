@@ -278,9 +278,14 @@ class CrossCheck {
   }
   static std::vector<std::string> of_another_pair(const Program& oeg, const Program& peer) {
     std::vector<std::string> wrong;
-    for (const char* key : {"venue.sender", "venue.target", "venue.version", "mdh.shard"}) {
-      const std::string own = oeg.text(key).value_or("");
-      if (own == peer.text(key).value_or("")) continue;
+    // As OegConfig::pair_id().
+    for (const std::string key :
+         {"venue.sender", "venue.target", "venue.version", "venue_number", "mdh.shard"}) {
+      const auto value = [&key](const Program& each) {
+        return key == "venue_number" ? std::to_string(venue_of(each)) : each.text(key).value_or("");
+      };
+      const std::string own = value(oeg);
+      if (own == value(peer)) continue;
       wrong.push_back(oeg.at(key) + " is \"" + own + "\", and " + peer.config.path +
                       ", which pair.peer names, has another: they are no pair");
     }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "common/net/secret_file.hpp"
+#include "sim/recordings/several_files.hpp"
 #include "tools/cli/command_main.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/progress_bar.hpp"
@@ -210,6 +211,14 @@ void add_query_options(CLI::App& command, HistoryArguments& arguments) {
 
 using Arguments = std::shared_ptr<HistoryArguments>;
 
+// As CLI::ExistingFile, of each of "a.itch50,b.itch50".
+std::string is_recording(const std::string& text) {
+  std::string wrong;
+  for (std::string file : itch::split_files(text))
+    if (wrong.empty()) wrong = CLI::ExistingFile(file);
+  return wrong;
+}
+
 void add_load(CLI::App& app, const Arguments& arguments) {
   auto* command = app.add_subcommand("load", "Loads a run: what the store does not have yet of it");
   history::LoadOptions& load = arguments->load;
@@ -220,7 +229,7 @@ void add_load(CLI::App& app, const Arguments& arguments) {
   command
       ->add_option("--recording", load.recording,
                    "In place of the one that sim replayed: what tickpath record wrote")
-      ->check(CLI::ExistingFile);
+      ->check(is_recording);
   command->add_flag("!--no-ticks", load.ticks, "Without ticks, quotes and trades");
   command->add_option("--day", arguments->day,
                       "YYYY-MM-DD of the recording's beginning, where it does not say");

@@ -1,13 +1,17 @@
 #include <algorithm>
+#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "common/base/error.hpp"
 #include "common/base/format.hpp"
@@ -26,6 +30,7 @@ using control::Json;
 struct StatusArguments {
   std::string run_dir = "run";
   bool json = false;
+  bool watch = false;
 };
 
 // Where it is another one, also of those that nobody can ask at the moment.
@@ -73,7 +78,12 @@ std::vector<std::string> counters_of(const Json& status) {
   if (const std::string reason = status.value("not_ready_reason", ""); !reason.empty())
     words.push_back(reason);
   const Json counters = status.value("key_counters", Json::object());
-  for (const auto& [name, value] : counters.items()) words.push_back(name + "=" + value.dump());
+  const Json rates = status.value("rates", Json::object());
+  for (const auto& [name, value] : counters.items()) {
+    const double rate = rates.value(name, 0.0);
+    words.push_back(name + "=" + value.dump() +
+                    (rate == 0 ? "" : formatted(rate < 10 ? " +%.1f/s" : " +%.0f/s", rate)));
+  }
   return words;
 }
 
@@ -137,21 +147,104 @@ std::vector<std::string> pair_lines(const Json& pair) {
   return lines;
 }
 
-void run_status(const StatusArguments& arguments) {
+Json status_of_all(const std::string& run_dir) {
   Json all = Json::array();
-  for (const RunningProgram& program : running_programs(arguments.run_dir))
-    all.push_back(status_of(arguments.run_dir, program));
-  add_hosts(all, arguments.run_dir);
-  if (arguments.json) {
-    std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
-  } else if (!all.empty()) {
-    std::fputs(status_text(all, terminal_columns()).c_str(), stdout);
-    for (const Json& status : all) std::printf("%s", kill_lines(status).c_str());
+  for (const RunningProgram& program : running_programs(run_dir))
+    all.push_back(status_of(run_dir, program));
+  add_hosts(all, run_dir);
+  return all;
+}
+
+std::string whole_text(const Json& all) {
+  std::string text = status_text(all, terminal_columns());
+  for (const Json& status : all) text += kill_lines(status);
+  return text;
+}
+
+// The height of the terminal behind stdout, as it is now; 0: there is none.
+std::size_t terminal_rows() {
+  winsize size{};
+  const bool known = ::isatty(STDOUT_FILENO) != 0 &&
+                     ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row != 0;
+  return known ? size.ws_row : 0;
+}
+
+// By the program's own clock, for a look at many programs takes its time.
+void add_rates(Json& status, const Json& before) {
+  const auto ms =
+      status.value("uptime_ms", std::int64_t{0}) - before.value("uptime_ms", std::int64_t{0});
+  if (ms <= 0) return;
+  const Json counted = before.value("key_counters", Json::object());
+  const Json counters = status.value("key_counters", Json::object());
+  for (const auto& [name, value] : counters.items()) {
+    const auto now = value.get<std::uint64_t>(), then = counted.value(name, now);
+    if (now > then)
+      status["rates"][name] = static_cast<double>(now - then) * 1000 / static_cast<double>(ms);
   }
+}
+
+// Each second, with what each program has counted in it, until Ctrl-C or until all have ended.
+void watch_status(const StatusArguments& arguments) {
+  Json before = Json::array();
+  for (;;) {
+    const Json all = status_of_all(arguments.run_dir);
+    if (all.empty()) {
+      if (before.empty()) throw Error(nothing_runs(arguments.run_dir));
+      std::printf("all programs of '%s' have ended\n", arguments.run_dir.c_str());
+      return;
+    }
+    const std::string text = whole_text(watched(all, before));
+    const std::size_t rows = terminal_rows();
+    std::fputs(
+        rows == 0 ? (text + "\n").c_str() : screen_text(text, rows, terminal_columns()).c_str(),
+        stdout);
+    std::fflush(stdout);
+    before = all;
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
+}
+
+void run_status(const StatusArguments& arguments) {
+  if (arguments.watch) return watch_status(arguments);
+  const Json all = status_of_all(arguments.run_dir);
+  if (arguments.json)
+    std::printf("%s\n", all.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+  else if (!all.empty())
+    std::fputs(whole_text(all).c_str(), stdout);
   if (all.empty()) throw Error(nothing_runs(arguments.run_dir));
 }
 
 }  // namespace
+
+Json watched(Json all, const Json& before) {
+  for (Json& status : all) {
+    const auto same = std::ranges::find_if(before, [&](const Json& other) {
+      return other.value("name", "") == status.value("name", "") &&
+             other.value("pid", 0) == status.value("pid", 0);
+    });
+    if (same != before.end()) add_rates(status, *same);
+    // Most stay at 0, and a terminal has few lines.
+    const Json counters = status.value("key_counters", Json::object());
+    for (const auto& [name, value] : counters.items())
+      if (value == 0) status["key_counters"].erase(name);
+  }
+  return all;
+}
+
+std::string screen_text(const std::string& text, std::size_t rows, std::size_t columns) {
+  const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+  // The cursor stands on the line behind the last one.
+  const std::size_t shown = lines < rows ? lines : rows - std::min<std::size_t>(rows, 2);
+  std::string screen = "\x1b[H";
+  std::size_t at = 0;
+  for (std::size_t line = 0; line < shown; ++line) {
+    const std::size_t end = text.find('\n', at);
+    screen += text.substr(at, std::min(end - at, columns - 1)) + "\x1b[K\n";
+    at = end + 1;
+  }
+  if (shown < lines) screen += formatted("... %zu more lines\x1b[K\n", lines - shown);
+  return screen + "\x1b[J";
+}
 
 std::string status_text(const Json& all, std::size_t columns) {
   const std::string head = "name         program   process   state     wait          uptime";
@@ -187,7 +280,11 @@ void add_status_command(CLI::App& app) {
   auto* command = app.add_subcommand("status", "The programs of a run directory");
   auto arguments = std::make_shared<StatusArguments>();
   command->add_option("--run-dir", arguments->run_dir, "Where they run")->capture_default_str();
-  command->add_flag("--json", arguments->json, "Everything that the programs tell");
+  auto* json = command->add_flag("--json", arguments->json, "Everything that the programs tell");
+  command
+      ->add_flag("--watch", arguments->watch,
+                 "Each second, with what was counted in it, until Ctrl-C")
+      ->excludes(json);
   command->callback([arguments] { run_status(*arguments); });
 }
 

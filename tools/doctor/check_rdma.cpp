@@ -83,9 +83,19 @@ Finding port_state(const Machine& machine, const Port& port) {
 }
 
 // What the device is, where that decides what it is good for.
-void kind(const Port& port, std::vector<Finding>& findings) {
+void kind(const Subject& subject, const Port& port, std::vector<Finding>& findings) {
   Finding finding{"rdma.kind." + port.device, State::kWarn, "", "", "", ""};
-  if (port.software()) {
+  if (port.transport == Transport::kUnreliable) {
+    // Programs of another provider do not need them.
+    if (subject.pins.empty() || subject.uses_verbs()) finding.state = State::kFail;
+    finding.current = "no reliable connections";
+    finding.needed = "an InfiniBand or RoCE adapter, for the verbs provider";
+    finding.why = "the verbs provider is made of them; Amazon's EFA has datagrams of its own kind";
+    finding.command =
+        "fabric.provider = \"ofi\" and fabric.device = \"efa\" in each program's configuration   # "
+        "libfabric's provider, if fi_info -p efa shows it";
+    findings.push_back(std::move(finding));
+  } else if (port.software()) {
     finding.current = port.transport == Transport::kIwarp ? "iWARP by the kernel's software (siw)"
                                                           : "RoCE by the kernel's software (rxe)";
     finding.needed = "an RDMA adapter, where latency counts";
@@ -198,9 +208,10 @@ std::vector<Finding> check_rdma(const Subject& subject) {
   for (const Port& port : ports) {
     const bool first = port.device != device;
     device = port.device;
-    if (first) kind(port, findings);
-    add({port_state(subject.machine, port), check_gids(subject.machine, port),
-         check_mtu(subject.machine, port)});
+    if (first) kind(subject, port, findings);
+    findings.push_back(port_state(subject.machine, port));
+    if (port.transport == Transport::kUnreliable) continue;  // nothing of verbs comes of it
+    add({check_gids(subject.machine, port), check_mtu(subject.machine, port)});
     if (first && !port.software()) {
       findings.push_back(numa(subject, port));
       if (subject.uses_verbs()) findings.push_back(repeats(port));

@@ -70,10 +70,13 @@ Port port_of(const Machine& machine, const std::string& device, const std::strin
     port.vendor = vendor_of(machine.read(port.pci + "/vendor").value_or(""));
   }
   const bool ethernet = machine.read(port.folder + "/link_layer").value_or("") == "Ethernet";
-  // "4: RNIC" is an iWARP adapter (rdma/ib_verbs.h, RDMA_NODE_RNIC).
-  const bool iwarp =
-      machine.read(base + "/node_type").value_or("").find("RNIC") != std::string::npos;
-  port.transport = iwarp ? Transport::kIwarp : ethernet ? Transport::kRoce : Transport::kInfiniBand;
+  // "4: RNIC" is an iWARP adapter, "7: unspecified" one of no kind that the kernel knows
+  // (rdma/ib_verbs.h, RDMA_NODE_RNIC, RDMA_NODE_UNSPECIFIED).
+  const std::string kind = machine.read(base + "/node_type").value_or("");
+  port.transport = kind.find("RNIC") != std::string::npos          ? Transport::kIwarp
+                   : kind.find("unspecified") != std::string::npos ? Transport::kUnreliable
+                   : ethernet                                      ? Transport::kRoce
+                                                                   : Transport::kInfiniBand;
   port.interface = port.transport == Transport::kInfiniBand ? ipoib_of(machine, port.folder)
                                                             : interface_of(machine, port, base);
   return port;

@@ -14,7 +14,8 @@ namespace tickpath::cli::doctor {
 
 inline constexpr const char* kRdmaFolder = "/sys/class/infiniband/";
 
-enum class Transport : std::uint8_t { kInfiniBand, kRoce, kIwarp };
+// kUnreliable: none that has reliable connections (Amazon's EFA).
+enum class Transport : std::uint8_t { kInfiniBand, kRoce, kIwarp, kUnreliable };
 // Whose tools set what the kernel's own do not.
 enum class Vendor : std::uint8_t { kNvidia, kBroadcom, kIntel, kOther };
 

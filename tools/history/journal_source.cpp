@@ -3,6 +3,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "common/base/error.hpp"
 #include "common/trace/stamp.hpp"
 #include "common/wire/names.hpp"
 #include "tools/history/journal_files.hpp"
@@ -19,6 +20,7 @@ class Reader {
 
   void take(const JournalRecord& record) {
     if (read_.records++ == 0) read_.first_ns = record.realtime_ns;
+    read_.last = record.sequence;
     if (record.event.event != wire::EventKind::kNewSession) write(record, root_of(record));
   }
   const JournalRead& result() const noexcept { return read_; }
@@ -111,6 +113,14 @@ JournalRead read_journal(const JournalSource& source, const EventSink& sink) {
   Reader reader(source, sink);
   for_each_record(source.path, [&](const JournalRecord& record) { reader.take(record); });
   return reader.result();
+}
+
+void require_whole(const std::string& path, const JournalRead& read,
+                   std::optional<std::uint64_t> written) {
+  if (!written || *written == read.last) return;
+  throw Error(path + " ends with record " + std::to_string(read.last) + ", and its oeg wrote " +
+              std::to_string(*written) + (read.last < *written ? ": a cut journal" : "") +
+              "; orders of another file, or a part of them, would be taken for the run's");
 }
 
 }  // namespace tickpath::history

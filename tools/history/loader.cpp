@@ -81,12 +81,7 @@ class Loading {
     if (files_.recording.empty())
       throw Error("no sim has left its ledger in " + options_.run_dirs.front() +
                   ": name the recording with --recording, or load without it (--no-ticks)");
-    if (std::FILE* const file = std::fopen(files_.recording.c_str(), "rb"))
-      std::fclose(file);
-    else
-      throw SystemError("the recording that sim replayed, " + files_.recording +
-                            ", cannot be read from here (--recording names it)",
-                        errno);
+    require_readable(files_.recording);
   }
 
   TableLoad table(const std::string& table, const std::string& number, const std::string& source,
@@ -119,11 +114,12 @@ class Loading {
     for (const std::string& other : files_.journals)
       result_.notes.push_back(other + " is not read: one oeg a run (--oeg names another)");
     TableLoad rows = table("order_events", "sequence", "order_events");
-    read_journal({files_.journal, result_.run, files_.names, files_.venue},
-                 [&](std::uint64_t sequence, std::string_view row) {
-                   rows.add(sequence, row);
-                   options_.progress("order_events", rows.rows(), 0);
-                 });
+    const JournalRead read = read_journal({files_.journal, result_.run, files_.names, files_.venue},
+                                          [&](std::uint64_t sequence, std::string_view row) {
+                                            rows.add(sequence, row);
+                                            options_.progress("order_events", rows.rows(), 0);
+                                          });
+    require_whole(files_.journal, read, files_.journal_records);
     finish(rows);
   }
 

@@ -1,6 +1,8 @@
 #include "tools/history/recording_source.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <vector>
 
 #include "common/base/error.hpp"
@@ -8,6 +10,7 @@
 #include "common/itch/codec.hpp"
 #include "common/itch/trading_day.hpp"
 #include "sim/recordings/recording.hpp"
+#include "sim/recordings/several_files.hpp"
 #include "tools/history/row_writer.hpp"
 
 namespace tickpath::history {
@@ -197,6 +200,16 @@ class Rows {
 };
 
 }  // namespace
+
+void require_readable(const std::string& recording) {
+  for (const std::string& path : itch::split_files(recording)) {
+    std::FILE* const file = std::fopen(path.c_str(), "rb");
+    if (file == nullptr)
+      throw SystemError(
+          "the recording " + path + " cannot be read from here (--recording names another)", errno);
+    std::fclose(file);
+  }
+}
 
 RecordingRead read_recording(const RecordingSource& source, const RecordingRows& sinks) {
   const auto recording = itch::open_recording(source.path, {.stock = source.stock});

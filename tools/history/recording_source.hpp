@@ -37,6 +37,10 @@ struct RecordingRead {
   std::string damage;  // where the recording ends early; empty: it does not
 };
 
+// Whether each file of it can be opened: of "a.itch50,b.itch50" both. Throws SystemError naming the
+// one that cannot.
+void require_readable(const std::string& recording);
+
 // Throws files::RecordingError, and Error when more orders rest at a time than a book of this
 // recording's size can have.
 RecordingRead read_recording(const RecordingSource& source, const RecordingRows& rows);

@@ -31,7 +31,9 @@ struct Member {
   std::uint64_t messages = 0;
   std::string stock;
   std::optional<KnownDigest> digest;
-  std::string journal;  // of an oeg
+  std::string journal;                           // of an oeg
+  std::optional<std::uint64_t> journal_records;  // as its summary says
+  bool running = false;
 };
 
 Json read_json(const fs::path& path) {
@@ -91,6 +93,7 @@ class Finder {
     for (const std::string& name : control::RunDirectory::names(run_dir)) {
       if (control::RunDirectory::holder(run_dir, name) == 0) continue;
       files_.going_on = true;
+      member(run_dir, name).running = true;
       Json status;
       try {
         status =
@@ -131,6 +134,7 @@ class Finder {
     if (!ended.program.empty() && !ended.recording.empty()) return;  // it runs again
     ended.program = summary.value("program", "");
     ended.venue = summary.value("venue", std::uint8_t{0});
+    take_journal_records(summary, ended);
     const fs::path ledger = run_dir + "/" + name + ".ledger.json";
     if (!fs::exists(ledger)) return;
     const Json said = read_json(ledger);
@@ -139,6 +143,14 @@ class Finder {
     ended.digest = known_digest(said.value("recording_messages", std::uint64_t{0}),
                                 said.value("recording_digest", ""), name + " replayed");
     ended.messages = summary.value("feed_messages", std::uint64_t{0});
+  }
+
+  // Where the journal had no room for all records (journal_lost), the two differ with reason.
+  static void take_journal_records(const Json& summary, Member& oeg) {
+    const Json details = summary.value("details", Json::object());
+    if (oeg.running || details.value("journal_lost", std::uint64_t{0}) != 0) return;
+    if (details.contains("journal_records"))
+      oeg.journal_records = details.at("journal_records").get<std::uint64_t>();
   }
 
   void take_trace(const std::string& run_dir, const fs::path& path) {
@@ -211,6 +223,7 @@ class Finder {
       throw Error(formatted("%s is of venue %u, and venue %u is loaded", chosen->name.c_str(),
                             unsigned{chosen->venue}, unsigned{files_.venue}));
     files_.journal = chosen->journal;
+    files_.journal_records = chosen->journal_records;
     for (const Member* each : there)
       if (each != chosen) files_.journals.push_back(each->journal);
   }

@@ -31,8 +31,9 @@ struct RunFiles {
   std::string stock;  // LOBSTER: the symbol that sim had in place of the file's
   // What sim says of the messages that it read, these and some ahead; empty: it goes on.
   std::optional<KnownDigest> digest;
-  std::string journal;                // empty: none
-  std::vector<std::string> journals;  // of other oegs of the venue, which are not read
+  std::string journal;                           // empty: none
+  std::optional<std::uint64_t> journal_records;  // that its oeg wrote; empty: not known
+  std::vector<std::string> journals;             // of other oegs of the venue, which are not read
   // The traces of all venues: their clocks are one line. Whether file i has stamps of this part:
   // of_part().
   std::vector<trace::TraceFile> traces;

@@ -195,20 +195,82 @@ SELECT run, sequence, time, day, symbol, root_order_id AS order_id, strategy, si
 FROM order_events
 WHERE event = 'reported' AND report IN ('fill', 'fill_canceled', 'fill_corrected');
 
--- The first stamp of each hop, by tick and by order; an order has its tick's.
+-- The stamps of ticks as `tickpath trace` joins them (common/trace/joined.cpp). Numbers begin again with each session
+-- of a feed: a session begins where a tick's first hop is stamped again more than a second later. All of mdh's hops
+-- are of one mdh, the first by name; of several strategy programs it is the one that saw the tick first.
+CREATE OR REPLACE VIEW tick_hops AS
+SELECT run, clock, tick, session, hop, any(place) AS place, min(time_ns) AS time_ns
+FROM
+(
+    SELECT run, clock, tick, stamp.1 AS time_ns, stamp.2 AS place, stamp.3 AS hop, stamp.4 AS program,
+           toUInt32(arrayCount(start -> start <= stamp.1 + 10000000, starts)) AS session,
+           minIf(program, hop LIKE 'mdh.%') OVER (PARTITION BY run, clock, tick, session) AS mdh
+    FROM
+    (
+        SELECT run, clock, tick, groupArray((time_ns, place, hop, program)) AS stamped,
+               arrayMin(s -> s.2, stamped) AS first_place,
+               arraySort(arrayMap(s -> s.1, arrayFilter(s -> s.2 = first_place, stamped))) AS firsts,
+               arrayFilter((at, i) -> i = 1 OR at - firsts[i - 1] > 1000000000, firsts, arrayEnumerate(firsts)) AS starts
+        FROM stamps WHERE order_id = 0 GROUP BY run, clock, tick
+    )
+    ARRAY JOIN stamped AS stamp
+)
+WHERE hop NOT LIKE 'mdh.%' OR program = mdh
+GROUP BY run, clock, tick, session, hop;
+
+-- Of each order, the stamps of the tick that caused it, as `tickpath trace` joins them: what its own strategy program
+-- saw, and the hops of the mdh whose update was posted first. Each is the newest one before the order (or at most
+-- 10 ms behind: programs may stamp a little late); where none was before, the first one. Sorted by what counts, the
+-- last one of a kind is chosen.
+CREATE OR REPLACE VIEW order_tick_hops AS
+SELECT run, order_id, stamp.2 AS clock, stamp.3 AS place, stamp.4 AS hop, stamp.1 AS time_ns
+FROM
+(
+    SELECT run, order_id,
+           arraySort(s -> (s.5 = strategy, s.2 = own_clock AND s.1 <= own_ns,
+                           if(s.2 = own_clock AND s.1 <= own_ns, s.1, -s.1)), stamped) AS by_own,
+           arrayLast(s -> s.4 = 'strategy.seen', by_own) AS seen,
+           if(seen.4 = '', own_clock, seen.2) AS seen_clock,
+           if(seen.4 = '', own_ns, seen.1 + 10000000) AS seen_ns,
+           arraySort(s -> (s.2 = seen_clock AND s.1 <= seen_ns,
+                           if(s.2 = seen_clock AND s.1 <= seen_ns, s.1, -s.1)), stamped) AS by_seen,
+           arrayFilter(s -> s.4 LIKE 'mdh.%', by_seen) AS of_mdhs,
+           arrayMap(p -> if(arrayExists(s -> s.5 = p AND s.4 = 'mdh.posted', of_mdhs),
+                            arrayLast(s -> s.5 = p AND s.4 = 'mdh.posted', of_mdhs), arrayLast(s -> s.5 = p, of_mdhs)),
+                    arrayDistinct(arrayMap(s -> s.5, of_mdhs))) AS posted,
+           arraySort(arrayFilter(s -> s.1 >= arrayMax(m -> m.1, posted) - 1000000000, posted))[1].5 AS mdh,
+           arrayFilter(s -> s.4 = 'sim.sent' OR (s.4 LIKE 'mdh.%' AND s.5 = mdh), by_seen) AS sources,
+           arrayMap(h -> arrayLast(s -> s.4 = h, sources), arrayDistinct(arrayMap(s -> s.4, sources))) AS taken,
+           arrayConcat(taken, arrayFilter(s -> s.4 != '', [seen])) AS chosen
+    FROM
+    (
+        SELECT t.run AS run, l.order_id AS order_id, any(l.strategy) AS strategy,
+               if(any(o.stamped) = 0, any(l.clock), any(o.clock)) AS own_clock,
+               if(any(o.stamped) = 0, toInt64(9000000000000000000), any(o.time_ns) + 10000000) AS own_ns,
+               groupArray((t.time_ns, t.clock, t.place, t.hop, t.program)) AS stamped
+        FROM (SELECT run, stamps.tick AS cause, clock, time_ns, place, hop, program FROM stamps WHERE order_id = 0) AS t
+        INNER JOIN (SELECT run, order_id, any(stamps.tick) AS cause, any(program) AS strategy, any(stamps.clock) AS clock
+                    FROM stamps WHERE hop = 'order.link' GROUP BY run, order_id) AS l
+        ON t.run = l.run AND t.cause = l.cause
+        LEFT JOIN (SELECT run, order_id, argMin(stamps.clock, stamps.time_ns) AS clock, min(stamps.time_ns) AS time_ns,
+                          1 AS stamped
+                   FROM stamps WHERE order_id != 0 AND hop != 'order.link' GROUP BY run, order_id) AS o
+        ON l.run = o.run AND l.order_id = o.order_id
+        GROUP BY run, order_id
+    )
+)
+ARRAY JOIN chosen AS stamp;
+
+-- Stamps by tick and by order, one of each hop. An order has those of its tick, too.
 CREATE OR REPLACE VIEW hops AS
-SELECT run, 'tick' AS of, tick, order_id, clock, hop, any(place) AS place, min(time_ns) AS time_ns
-FROM stamps WHERE order_id = 0 GROUP BY run, tick, order_id, clock, hop
+SELECT run, 'tick' AS of, tick, toUInt64(0) AS order_id, clock, session, hop, place, time_ns FROM tick_hops
 UNION ALL
-SELECT run, 'order' AS of, tick, order_id, clock, hop, any(place) AS place, min(time_ns) AS time_ns
-FROM stamps WHERE order_id != 0 AND hop != 'order.link' GROUP BY run, tick, order_id, clock, hop
+SELECT run, 'order' AS of, toUInt64(0) AS tick, order_id, clock, toUInt32(0) AS session, hop, any(place) AS place,
+       min(time_ns) AS time_ns
+FROM stamps WHERE order_id != 0 AND hop != 'order.link' GROUP BY run, order_id, clock, hop
 UNION ALL
-SELECT l.run AS run, 'order' AS of, toUInt64(0) AS tick, l.order_id AS order_id, t.clock AS clock, t.hop AS hop,
-       t.place AS place, t.time_ns AS time_ns
-FROM (SELECT run, order_id, any(stamps.tick) AS cause FROM stamps WHERE hop = 'order.link' GROUP BY run, order_id) AS l
-INNER JOIN (SELECT run, stamps.tick AS cause, clock, hop, any(place) AS place, min(time_ns) AS time_ns
-            FROM stamps WHERE order_id = 0 GROUP BY run, cause, clock, hop) AS t
-ON l.run = t.run AND l.cause = t.cause;
+SELECT run, 'order' AS of, toUInt64(0) AS tick, order_id, clock, toUInt32(0) AS session, hop, place, time_ns
+FROM order_tick_hops;
 
 -- Trace intervals: from each stamp of a tick or an order to its next one. Below zero: the receiver was quicker.
 CREATE OR REPLACE VIEW intervals AS
@@ -218,7 +280,7 @@ FROM
 (
     SELECT run, of, tick, order_id, arraySort(groupArray((place, hop, time_ns))) AS way,
            arrayMap((a, b) -> (a.2, b.2, a.3, b.3 - a.3, a.1), arrayPopBack(way), arrayPopFront(way)) AS steps
-    FROM hops GROUP BY run, of, tick, order_id, clock
+    FROM hops GROUP BY run, of, tick, order_id, clock, session
 )
 ARRAY JOIN steps AS step;
 

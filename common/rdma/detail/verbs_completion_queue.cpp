@@ -176,8 +176,7 @@ bool VerbsCompletionQueue::deliver_datagram(const ibv_wc& done, Completion& out)
   VerbsDatagramQueuePair* queue_pair =
       datagram_slots_[done.wr_id >> kSlotShift].load(std::memory_order_acquire);
   if (queue_pair == nullptr || queue_pair->tag() != done.wr_id >> kTagShift) return false;
-  queue_pair->complete(done, out);
-  return true;
+  return queue_pair->complete(done, out);
 }
 
 inline std::size_t VerbsCompletionQueue::poll_device(std::span<Completion> out) noexcept {

@@ -102,8 +102,11 @@ inline void VerbsDatagramQueuePair::complete_receive(Completion& out) noexcept {
   queue_->return_room();
 }
 
-void VerbsDatagramQueuePair::complete(const ibv_wc& done, Completion& out) noexcept {
+bool VerbsDatagramQueuePair::complete(const ibv_wc& done, Completion& out) noexcept {
   const bool receive = (done.wr_id & kReceiveBit) != 0;
+  if (receive ? !is_outstanding(done.wr_id, receives_done_, receives_posted_)
+              : !sends_.is_outstanding(done.wr_id)) [[unlikely]]
+    return false;
   if (receive) {
     complete_receive(out);
   } else {
@@ -113,9 +116,9 @@ void VerbsDatagramQueuePair::complete(const ibv_wc& done, Completion& out) noexc
     out.status = completion_status(done.status, receive);
     out.byte_length = 0;  // not valid in failed completions (ibv_poll_cq(3))
     fate_->note_completion(done.status);
-    return;
+    return true;
   }
-  if (!receive) return;
+  if (!receive) return true;
   received_.add();
   out.byte_length = done.byte_len;
   out.source_qp_number = done.src_qp;
@@ -123,6 +126,7 @@ void VerbsDatagramQueuePair::complete(const ibv_wc& done, Completion& out) noexc
     out.opcode = Opcode::kRecvWithImm;
     out.imm_data = ntohl(done.imm_data);
   }
+  return true;
 }
 
 std::size_t VerbsDatagramQueuePair::flush_in_software(std::span<Completion> out) noexcept {

@@ -94,8 +94,8 @@ class VerbsDatagramQueuePair final : public DatagramQueuePair {
   std::unique_ptr<AddressHandle> create_address_handle(const DatagramAddress& address) override;
   std::unique_ptr<MulticastMembership> join(const std::string& group, MulticastRole role) override;
 
-  // For the completion queue. Polling thread.
-  void complete(const ibv_wc& done, Completion& out) noexcept;
+  // For the completion queue. Polling thread. False: of a request that was flushed before.
+  bool complete(const ibv_wc& done, Completion& out) noexcept;
   std::size_t flush_in_software(std::span<Completion> out) noexcept;
   std::uint64_t tag() const noexcept { return tag_; }
 

@@ -62,7 +62,8 @@ class VerbsQueuePair final : public QueuePair {
   std::size_t revoke(const MemoryRegion& region) noexcept override;
 
   // For the completion queue. Polling thread.
-  bool complete(const ibv_wc& done, Completion& out) noexcept;  // false: nothing for the program
+  // False: nothing for the program, or of a request that was flushed before.
+  bool complete(const ibv_wc& done, Completion& out) noexcept;
   // iWARP: what was held back, and once the connection has failed and the device has nothing more,
   // what is not done.
   std::size_t move_on(std::span<Completion> out, bool drained) noexcept;

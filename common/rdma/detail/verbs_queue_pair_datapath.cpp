@@ -164,6 +164,9 @@ inline void VerbsQueuePair::complete_receive(Completion& out) noexcept {
 bool VerbsQueuePair::complete(const ibv_wc& done, Completion& out) noexcept {
   if (iwarp_ != nullptr) return complete_iwarp(done, out);
   const bool receive = (done.wr_id & kReceiveBit) != 0;
+  if (receive ? !is_outstanding(done.wr_id, received_.get(), receives_posted_)
+              : !sends_.is_outstanding(done.wr_id)) [[unlikely]]
+    return false;
   if (receive) {
     complete_receive(out);
     out.byte_length = done.byte_len;

@@ -26,6 +26,14 @@ using QueuePairHandle = std::unique_ptr<ibv_qp, DestroyQueuePair>;
 QueuePairHandle create_queue_pair(const VerbsCore& core, ibv_cq* queue, ibv_qp_type type,
                                   ibv_qp_cap& cap, const std::string& what);
 
+// Whether the low 32 bits of a wr_id are the position of a request from `done` up to `posted`. A
+// completion that is not of one comes too late: a device that failed may still complete what was
+// flushed in software.
+constexpr bool is_outstanding(std::uint64_t wr_id, std::uint64_t done,
+                              std::uint64_t posted) noexcept {
+  return static_cast<std::uint32_t>(wr_id - done) < posted - done;
+}
+
 // Positions count up for ever; 64 bits never wrap. Their low 32 bits travel in wr_id. Polling
 // thread, but for the counts.
 class VerbsSends {
@@ -42,7 +50,11 @@ class VerbsSends {
   bool all_done() const noexcept { return completed_.get() == posted_; }
   std::uint32_t next_id() const noexcept { return static_cast<std::uint32_t>(posted_); }
   std::uint64_t oldest() const noexcept { return completed_.get(); }
-  // From its low 32 bits: it cannot be further away than the depth.
+  bool is_outstanding(std::uint64_t wr_id) const noexcept {
+    return detail::is_outstanding(wr_id, completed_.get(), posted_);
+  }
+  // The position of an outstanding request, from its low 32 bits: it is never further away than
+  // the depth.
   std::uint64_t position_of(std::uint64_t wr_id) const noexcept {
     const std::uint64_t base = completed_.get();
     return base + static_cast<std::uint32_t>(wr_id - base);

@@ -101,7 +101,9 @@ void Place::write_disk(const Disk& disk) {
   std::vector<fs::path> former;
   for (const fs::directory_entry& entry : fs::directory_iterator(around_.folder))
     if (entry.path().filename().string().starts_with(prefix)) former.push_back(entry.path());
-  for (const fs::path& path : former) fs::remove_all(path);
+  // An image of the host: the pair's file keeps its inode, by which a copied file would be known.
+  for (const fs::path& path : former)
+    if (path.extension() != ".pair" || disk.files.empty()) fs::remove_all(path);
   for (const auto& [path, content] : disk.files) write_file(path, content);
   store_ = disk.store;
 }

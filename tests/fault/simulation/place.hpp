@@ -62,6 +62,7 @@ struct Surroundings {
   std::uint32_t broken_habits = 0;
   bool power_may_fail = false;
   bool peers_see_each_other = true;
+  std::uint64_t peers_met_ns = 0;  // the last time that they could not before
   // The strategy numbers its orders, so that no two are alike, whatever becomes of an oeg.
   std::uint32_t orders_made = 0;
   // The witness.
@@ -133,13 +134,15 @@ class Place {
     oeg::PairMemory memory;
     oeg::Succession rules;
     const bool remembers;
-    bool from_before = false;
+    bool may_be_superseded = false;
     bool begun = false;
     bool own_kept = false;
     std::unique_ptr<link::ReplicatedLog> log;
     std::unique_ptr<link::Connection> leader;
     std::uint64_t joins_until_ns = 0;
     std::uint64_t successor_until_ns = 0;
+    std::uint64_t other_claims_until_ns = 0;
+    bool led_alone = false;  // by the witness's word, when its host was started
     std::unique_ptr<oeg::Journal> journal;
     std::unique_ptr<oeg::Pair> pair;
     // Control thread.
@@ -183,6 +186,7 @@ class Place {
   void lead_by_hand();
   wire::WitnessBlock* witness() const noexcept;
   bool is_answered_by_other() const noexcept;
+  bool waits_whole() const noexcept;
   bool accept_joiner(Place& joiner);
   void install(const std::string& checkpoint, const Store& store);
   void keep_own();

@@ -20,6 +20,7 @@ constexpr std::uint64_t kTryAgainNs = 50'000'000;
 constexpr std::uint64_t kWitnessTryNs = 200'000'000;
 constexpr std::uint64_t kAskPeerNs = 500'000'000;
 constexpr std::uint64_t kSuccessorNs = 1'000'000'000;
+constexpr std::uint64_t kOtherClaimsNs = 2'000'000'000;
 constexpr std::uint64_t kSnapshotNs = 5'000'000'000;
 
 oeg::PairOptions pair_options(int id) {
@@ -88,12 +89,13 @@ void Place::begin_again() {
     process.begun = begin_after_boot();
     return;
   }
-  if (!process.memory.is_of_this_boot()) process.rules.renounce();
+  const bool of_this_boot = process.memory.is_of_this_boot();
+  if (!of_this_boot) process.rules.renounce();
   std::optional<wire::Leadership> found;
   if (const wire::WitnessBlock* const block = witness();
       block != nullptr && around_.keeps(Habit::kAsksBeforeItLeads))
     found = wire::Leadership::of_word(block->word);
-  process.from_before = found && process.rules.is_from_before(*found);
+  process.may_be_superseded = !of_this_boot && !found;
   process.rules.begin_again(found);
   remember();
   process.begun = true;
@@ -112,16 +114,25 @@ bool Place::ends_waiting_for_successor() {
 
 // False: the witness is not there yet, or it takes a person's word.
 bool Place::begin_after_boot() {
-  if (is_answered_by_other() && other_->leads() &&
-      oeg::Succession::is_lost(process_->rules.word(), other_->leads_by())) {
+  const wire::WitnessBlock* const block = witness();
+  const auto word = wire::Leadership::of_word(block == nullptr ? 0 : block->word);
+  if (block != nullptr) process_->rules.look_back(word);
+  process_->led_alone = word.alone && word.leader == id_;
+  const bool other_waits = is_answered_by_other() && !other_->leads() && other_->waits_whole();
+  const bool other_is_whole = block != nullptr && other_waits &&
+                              process_->rules.other_is_whole(word, other_->pair()->word());
+  if (other_is_whole || (is_answered_by_other() && other_->leads() &&
+                         oeg::Succession::is_lost(process_->rules.word(), other_->leads_by()))) {
     process_->rules.renounce();
     remember();
     return true;
   }
-  const wire::WitnessBlock* const block = witness();
-  if (block == nullptr) return false;
-  const auto word = wire::Leadership::of_word(block->word);
-  process_->from_before = process_->rules.is_from_before(word);
+  if (process_->other_claims_until_ns == 0)
+    process_->other_claims_until_ns = around_.now() + kOtherClaimsNs;
+  const bool other_may_claim = is_answered_by_other() && !other_->leads() && !other_waits &&
+                               process_->rules.needs_confirmation() &&
+                               around_.now() < process_->other_claims_until_ns;
+  if (block == nullptr || other_may_claim) return false;
   if (!process_->rules.begin_after_boot(word, block->incarnation)) {
     if (!std::exchange(told_to_lead_, false)) return false;
     process_->rules.found(word);
@@ -148,7 +159,16 @@ bool Place::is_answered_by_other() const noexcept {
   return around_.peers_see_each_other && other_->runs() && !other_->stopped && !other_->left_;
 }
 
+// As it answers who asks who leads.
+bool Place::waits_whole() const noexcept {
+  const Pair& pair = *process_->pair;
+  return pair.waits_for_word() && !pair.acts_alone() && !pair.books_may_be_cut();
+}
+
 void Place::try_to_join() {
+  if (const wire::WitnessBlock* const block = witness();
+      block != nullptr && std::exchange(process_->may_be_superseded, false))
+    process_->rules.look_back(wire::Leadership::of_word(block->word));
   if (!is_answered_by_other() || !other_->accept_joiner(*this)) return;
   life_ = Life::kJoins;
   process_->joins_until_ns = around_.now() + kSnapshotNs;
@@ -156,13 +176,15 @@ void Place::try_to_join() {
 
 // As of the one that is asked.
 bool Place::accept_joiner(Place& joiner) {
-  const bool knows = joiner.process_->remembers && !joiner.process_->from_before;
+  Process& theirs = *joiner.process_;
+  const bool knows = theirs.remembers && !theirs.rules.superseded() && !theirs.may_be_superseded;
   const bool renounces = knows || !around_.keeps(Habit::kTrustsNoNewcomer);
+  const wire::Leadership renounced = theirs.rules.renounced();
   if (!leads()) {
-    if (renounces && pair()->stage() != Pair::Stage::kTakingOver) pair()->peer_renounced();
+    if (renounces && pair()->stage() != Pair::Stage::kTakingOver) pair()->peer_renounced(renounced);
     return false;
   }
-  Process& theirs = *joiner.process_;
+  pair()->peer_joins(renounced);
   theirs.log = std::make_unique<link::ReplicatedLog>(theirs.device, kLogBytes, "log");
   const std::array granted_by_joiner{theirs.log->grant(), theirs.heartbeat.grant()};
   const rdma::Grant granted = process_->heartbeat.grant();
@@ -302,7 +324,7 @@ void Place::ask_peer() {
   Pair& theirs = *other_->pair();
   if (other_->leads())
     (void)process.pair->other_leads(other_->leads_by());
-  else if (other_->id_ == 2 && !theirs.acts_alone() && theirs.waits_in_vain(now))
+  else if (theirs.waits_in_vain(now) && theirs.gives_way_to(process.pair->books_may_be_cut()))
     theirs.give_way();
 }
 

@@ -332,6 +332,7 @@ void World::end_stops() {
   for (std::size_t at = 0; at < places_.size(); ++at)
     if (time_.now_ns() >= goes_on_ns_[at]) places_[at]->stopped = places_[at]->stuck = false;
   if (time_.now_ns() < links_heal_ns_) return;
+  if (!around_.peers_see_each_other) around_.peers_met_ns = time_.now_ns();
   around_.peers_see_each_other = true;
   around_.witness_seen[1] = around_.witness_seen[2] = true;
 }

@@ -34,24 +34,45 @@ int poll_queue(ibv_cq* queue, int most, ibv_wc* out) {
   return count;
 }
 
-int post_send(ibv_qp* pair, ibv_send_wr* request, ibv_send_wr**) {
+void complete(ibv_cq* queue, const ibv_wc& done) {
+  auto* const to = static_cast<Queue*>(queue);
+  if (world->keeps_completions)
+    world->kept.emplace_back(to, done);
+  else
+    to->completions.push_back(done);
+}
+
+// libmlx5 binds no window of more (mlx5_bind_mw()).
+constexpr std::uint64_t kWindowBytesMax = std::uint64_t{1} << 31;
+
+int post_send(ibv_qp* pair, ibv_send_wr* request, ibv_send_wr** bad) {
   const Lock lock(guard);
   for (; request != nullptr; request = request->next) {
+    if (request->opcode == IBV_WR_BIND_MW && request->bind_mw.bind_info.length > kWindowBytesMax) {
+      *bad = request;
+      return EOPNOTSUPP;
+    }
     if ((request->send_flags & IBV_SEND_SIGNALED) == 0) continue;
     ibv_wc done{};
     done.wr_id = request->wr_id;
     done.qp_num = pair->qp_num;
     const bool binds = static_cast<const Context*>(pair->context)->fake->binds_windows;
     done.status = request->opcode == IBV_WR_BIND_MW && !binds ? IBV_WC_MW_BIND_ERR : IBV_WC_SUCCESS;
-    static_cast<Queue*>(pair->send_cq)->completions.push_back(done);
+    complete(pair->send_cq, done);
   }
   return 0;
 }
 
-int post_receive(ibv_qp*, ibv_recv_wr* request, ibv_recv_wr**) {
+// Nobody sends. A receive completes when a device that failed flushes it.
+int post_receive(ibv_qp* pair, ibv_recv_wr* request, ibv_recv_wr**) {
   const Lock lock(guard);
-  for (; request != nullptr; request = request->next)
+  for (; request != nullptr; request = request->next) {
     world->asked.receive_bytes.push_back(request->sg_list->length);
+    ibv_wc done{};
+    done.wr_id = request->wr_id;
+    done.qp_num = pair->qp_num;
+    if (world->keeps_completions) complete(pair->recv_cq, done);
+  }
   return 0;
 }
 

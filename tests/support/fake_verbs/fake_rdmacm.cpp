@@ -225,6 +225,13 @@ int rdma_resolve_addr(rdma_cm_id* id, sockaddr* source, sockaddr* target, int ti
   return 0;
 }
 
+// Which attributes rdma_cm would set is for its own device to know.
+int rdma_init_qp_attr(rdma_cm_id* id, ibv_qp_attr* attributes, int* mask) {
+  TICKPATH_PASS_ON(rdma_init_qp_attr, id, attributes, mask);
+  *mask = IBV_QP_STATE;
+  return 0;
+}
+
 int rdma_resolve_route(rdma_cm_id* id, int timeout_ms) {
   TICKPATH_PASS_ON(rdma_resolve_route, id, timeout_ms);
   const Lock lock(guard);

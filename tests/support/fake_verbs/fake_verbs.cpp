@@ -198,6 +198,20 @@ void FakeVerbs::refuse_joins(bool refuse) {
   world->refuses_joins = refuse;
 }
 
+void FakeVerbs::keep_completions() {
+  const Lock lock(guard);
+  world->keeps_completions = true;
+}
+
+void FakeVerbs::flush_kept() {
+  const Lock lock(guard);
+  for (auto& [queue, done] : world->kept) {
+    done.status = IBV_WC_WR_FLUSH_ERR;
+    queue->completions.push_back(done);
+  }
+  world->kept.clear();
+}
+
 void FakeVerbs::tell(const ibv_async_event& event) {
   const Lock lock(guard);
   fake::Context& context = *world->contexts.front();

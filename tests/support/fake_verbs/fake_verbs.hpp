@@ -79,6 +79,9 @@ class FakeVerbs {
   void tell(const ibv_async_event& event);
   // Its newest completion queue overflows (IBV_EVENT_CQ_ERR).
   void fail_queue();
+  // What is posted from now on completes at flush_kept() alone, with that status.
+  void keep_completions();
+  void flush_kept();
 };
 
 }  // namespace tickpath::test_support

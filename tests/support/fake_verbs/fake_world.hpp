@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <dlfcn.h>
@@ -48,6 +49,8 @@ struct World {
   std::vector<Queue*> queues;      // there
   Asked asked;
   bool refuses_joins = false;
+  bool keeps_completions = false;
+  std::deque<std::pair<Queue*, ibv_wc>> kept;
   std::uint32_t next_number = 17;
 };
 

@@ -27,7 +27,7 @@ class OrderTypes final : public tickpath::Strategy {
         change.best_ask <= change.best_bid || change.trading_state != TICKPATH_TRADING_OPEN)
       return;
     if (cases_[at_].id == 0) return send(change);
-    if (change.exchange_time_ns > sent_ns_ + kWaitNs) (void)cancel(cases_[at_].id);
+    if (!rests_.holds(change.exchange_time_ns)) (void)cancel(cases_[at_].id);
   }
 
   void report(const Report& report) override {
@@ -93,7 +93,7 @@ class OrderTypes final : public tickpath::Strategy {
   void send(const BookChange& change) {
     Case& each = cases_[at_];
     if (each.filled != 0) return;
-    sent_ns_ = change.exchange_time_ns;
+    rests_.begin(change.exchange_time_ns, kWaitNs);
     const Instrument instrument = change.instrument;
     const std::uint32_t bid = change.best_bid;
     const std::uint32_t ask = ask_ = change.best_ask;
@@ -135,7 +135,7 @@ class OrderTypes final : public tickpath::Strategy {
   static constexpr std::size_t kReplacedStop = 7;
   std::size_t at_ = 0;
   std::uint32_t ask_ = 0;
-  std::uint64_t sent_ns_ = 0;
+  tickpath::MarketPause rests_;
   std::uint64_t imbalances_ = 0;
 };
 

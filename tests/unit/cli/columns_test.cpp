@@ -76,6 +76,41 @@ TEST(Columns, OfTheStatus) {
   EXPECT_LT(longest_line(status_text(all, 40)), 40u);
 }
 
+TEST(Columns, OfTheStatusThatIsWatched) {
+  const auto look = [](int pid, std::int64_t uptime_ms, std::uint64_t messages,
+                       std::uint64_t fill) {
+    return Json::array(
+        {{{"name", "mdh"},
+          {"program", "mdh"},
+          {"pid", pid},
+          {"uptime_ms", uptime_ms},
+          {"key_counters", {{"feed.gaps", 0}, {"feed.messages", messages}, {"ring.fill", fill}}}}});
+  };
+  const Json first = look(7, 1'000, 500, 9), second = look(7, 3'000, 4'500, 3),
+             third = look(7, 4'000, 4'503, 3), another = look(8, 5'000, 9'000, 3);
+  const std::string text = status_text(watched(second, first), 80);
+  EXPECT_NE(text.find("feed.messages=4500 +2000/s  ring.fill=3\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("feed.gaps"), std::string::npos) << "it is 0";
+  EXPECT_NE(status_text(watched(third, second), 80).find("feed.messages=4503 +3.0/s"),
+            std::string::npos);
+  EXPECT_EQ(status_text(watched(another, third), 80).find("/s"), std::string::npos)
+      << "it was started again";
+  Json many = second;
+  for (int i = 0; i < 12; ++i) {
+    const std::string name = "group.a_counter_" + std::to_string(i);
+    many[0]["key_counters"][name] = 1'234'567'890'123;
+    many[0]["rates"][name] = 1'234'567.0;
+  }
+  EXPECT_LT(longest_line(status_text(many, 80)), 80u);
+}
+
+TEST(Columns, AScreenShowsWhatFits) {
+  EXPECT_EQ(screen_text("a\nb\n", 3, 80), "\x1b[Ha\x1b[K\nb\x1b[K\n\x1b[J");
+  EXPECT_EQ(screen_text("a\nb\nc\n", 3, 80), "\x1b[Ha\x1b[K\n... 2 more lines\x1b[K\n\x1b[J");
+  EXPECT_EQ(screen_text("a\nb\n", 1, 80), "\x1b[H... 2 more lines\x1b[K\n\x1b[J");
+  EXPECT_EQ(screen_text("12345\n", 3, 5), "\x1b[H1234\x1b[K\n\x1b[J");
+}
+
 TEST(Columns, AreThoseThatTheEnvironmentTells) {
   ::setenv("COLUMNS", "132", 1);
   EXPECT_EQ(terminal_columns(), 132u);

@@ -190,6 +190,8 @@ TEST(CrossCheck, TheTwoOfAPairNameEachOtherAndHaveOneSession) {
                   HasSubstr("oeg-2.toml: venue.sender is \"OTHER\", and oeg-1.toml, which")));
   EXPECT_THAT(told("shard = \"\"", "shard = \"1/2\""),
               ::testing::Contains(HasSubstr("oeg-1.toml: mdh.shard is \"\", and oeg-2.toml")));
+  EXPECT_THAT(told("venue_number = 0", "venue_number = 3"),
+              ::testing::Contains(HasSubstr("oeg-1.toml: venue_number is \"0\", and oeg-2.toml")));
   EXPECT_THAT(told("{run_dir}/oeg-1.fabric", "{run_dir}/oeg-3.fabric"),
               ::testing::Contains(HasSubstr("oeg-2.toml: pair.peer does not name oeg-1.toml")));
 }

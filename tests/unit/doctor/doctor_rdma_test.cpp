@@ -325,6 +325,34 @@ TEST_F(DoctorRdma, TellsSoftwareFromAdapters) {
   EXPECT_THAT(mtu.command, HasSubstr("rdma link show siw0/1"));
 }
 
+// Amazon's EFA, whose port is up and has a GID.
+TEST_F(DoctorRdma, FailsADeviceWithoutReliableConnections) {
+  put_port({"efa_0", "", "0x1d0f", "efa", "0000:00:06.0", "Unknown", "7: unspecified"});
+  put_gid("efa_0", 0, "fe80:0000:0000:0000:0cff:00ff:fe12:3456", "IB/RoCE v1", "");
+  const Finding kind = one("rdma.kind.efa_0");
+  EXPECT_EQ(kind.state, State::kFail);
+  EXPECT_EQ(kind.current, "no reliable connections");
+  EXPECT_THAT(kind.command, HasSubstr("fabric.device = \"efa\""));
+  EXPECT_EQ(one("rdma.kind.efa_0", {Pins{.provider = "ofi", .device = "efa"}}).state, State::kWarn);
+  for (const char* const id : {"rdma.gid.efa_0/1", "rdma.mtu.efa_0/1", "rdma.pcie.efa_0"})
+    EXPECT_FALSE(has(id)) << id;
+}
+
+// A virtual function has a port and addresses of its own; its slot is the physical function's.
+TEST_F(DoctorRdma, TakesAVirtualFunctionAsAnAdapterWhoseSlotIsNotTold) {
+  put_port({"mlx5_2", "ens1v0", "0x15b3", "mlx5_core", "0000:3b:00.2"});
+  put_roce_gids("mlx5_2", "ens1v0");
+  for (const char* const which : {"current", "max"}) {
+    put("/sys/class/infiniband/mlx5_2/device/" + std::string(which) + "_link_speed", "Unknown");
+    put("/sys/class/infiniband/mlx5_2/device/" + std::string(which) + "_link_width", "0");
+  }
+  EXPECT_FALSE(has("rdma.kind.mlx5_2"));
+  EXPECT_EQ(one("rdma.port.mlx5_2/1").state, State::kOk);
+  EXPECT_EQ(one("rdma.gid.mlx5_2/1").state, State::kOk);
+  EXPECT_EQ(one("rdma.pcie.mlx5_2").state, State::kUnknown);
+  EXPECT_THAT(one("rdma.pcie.mlx5_2").current, HasSubstr("virtual functions"));
+}
+
 TEST_F(DoctorRdma, AsksForASubnetManagerOnInfiniBand) {
   put_port({"mlx5_0", "ib0", "0x15b3", "mlx5_core", "0000:3b:00.0", "InfiniBand"});
   put_gid("mlx5_0", 0, "fe80:0000:0000:0000:506b:4b03:0012:3456", "IB/RoCE v1", "ib0");

@@ -9,6 +9,7 @@
 #include "oeg/journal.hpp"
 #include "sim/recordings/binary_file.hpp"
 #include "tests/support/folder.hpp"
+#include "tests/support/thrown.hpp"
 #include "tools/history/journal_source.hpp"
 #include "tools/history/recording_source.hpp"
 #include "tools/history/run_files.hpp"
@@ -156,6 +157,16 @@ TEST_F(Recorded, DamageIsToldAndWhatIsBeforeItIsRead) {
   EXPECT_THAT(result.damage, HasSubstr("truncated"));
 }
 
+TEST_F(Recorded, OfSeveralFilesIsReadableWhereEachIs) {
+  test_support::write_file(folder_ / "b.itch50", "x");
+  EXPECT_NO_THROW(require_readable(path_));
+  EXPECT_NO_THROW(require_readable(path_ + "," + (folder_ / "b.itch50")));
+  const auto error = test_support::thrown<SystemError>(
+      [&] { require_readable(path_ + "," + (folder_ / "c.itch50")); });
+  ASSERT_TRUE(error);
+  EXPECT_THAT(error->what(), HasSubstr("the recording " + (folder_ / "c.itch50") + " cannot"));
+}
+
 oeg::JournalRecord record(wire::OrderEvent event) {
   oeg::JournalRecord made{};
   event.strategy_id = 2;
@@ -236,6 +247,35 @@ TEST(JournalRows, OfAnEntryWithoutAnEndAreLeftOut) {
   (void)read_journal({folder / "oeg.journal", "r", {}},
                      [&](std::uint64_t sequence, auto) { sequences.push_back(sequence); });
   EXPECT_THAT(sequences, ElementsAre(1u, 3u, 4u));
+}
+
+// oeg's summary says how many records it wrote.
+TEST(JournalRows, OfACutJournalAreRefused) {
+  test_support::Folder folder;
+  const std::string path = folder / "oeg.journal";
+  {
+    oeg::Journal journal({.path = path, .records = 64});
+    for (int i = 0; i < 3; ++i) {
+      oeg::JournalRecord made = record({.order_id = 2, .event = wire::EventKind::kReported});
+      ASSERT_TRUE(journal.append(made));
+    }
+  }
+  test_support::write_file(folder / "oeg.summary.json",
+                           R"({"program":"oeg","name":"oeg","details":{"journal_records":3}})");
+  const RunFiles files = find_run_files({folder.path()}, {});
+  EXPECT_EQ(files.journal_records, 3u);
+  const auto refusal = [&] {
+    const JournalRead read = read_journal({path, "r", {}}, [](auto, auto) {});
+    const auto error =
+        test_support::thrown<Error>([&] { require_whole(path, read, files.journal_records); });
+    return std::string(error ? error->what() : "none");
+  };
+  EXPECT_EQ(refusal(), "none");
+  const std::string whole = test_support::read_file(path);
+  test_support::write_file(path, whole.substr(0, 4096 + 2 * sizeof(oeg::JournalRecord)));
+  EXPECT_THAT(refusal(), HasSubstr("ends with record 2, and its oeg wrote 3: a cut journal"));
+  test_support::write_file(folder / "oeg.summary.json", R"({"program":"oeg","name":"oeg"})");
+  EXPECT_EQ(find_run_files({folder.path()}, {}).journal_records, std::nullopt);
 }
 
 TEST(JournalRows, OfAFileThatIsNoJournalAreRefused) {

@@ -115,6 +115,19 @@ TEST(Generator, HasTheMixOfARealFeed) {
   EXPECT_GT(share("J"), 0.0);
 }
 
+// In half of them the value is at a quote; in two of five it has passed one.
+TEST(Generator, PrintsMostHiddenTradesAtTheQuoteAndNoneOutsideIt) {
+  Generator generator(options_of(1, 10, 120'000));
+  Auditor auditor;
+  RecordedMessage message;
+  while (generator.next(message) == ReadStatus::kMessage)
+    ASSERT_EQ(decode(message.bytes, auditor), DecodeStatus::kOk);
+  ASSERT_GT(auditor.prints(), 2'000U);
+  EXPECT_NEAR(
+      static_cast<double>(auditor.prints_at_quote()) / static_cast<double>(auditor.prints()), 0.93,
+      0.04);
+}
+
 TEST(Generator, OpensWithABurstAndLeavesLongGaps) {
   GeneratorOptions options = options_of(1, 10, 200'000);
   options.messages_per_second = 10'000;

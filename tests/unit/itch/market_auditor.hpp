@@ -57,6 +57,10 @@ class Auditor {
   void operator()(const NonCrossTrade& m) noexcept {
     expect_match(m.match_number);
     expect_within_market(m.header.stock_locate, m.price);
+    const Book& book = books_[m.header.stock_locate];
+    prints_at_quote_ += (!book.bids.empty() && m.price == book.bids.begin()->first) ||
+                        (!book.asks.empty() && m.price == book.asks.begin()->first);
+    ++prints_;
   }
   // Imbalances of a cross: more and more is paired, less and less left over.
   void operator()(const NetOrderImbalanceIndicator& m) noexcept {
@@ -90,6 +94,9 @@ class Auditor {
     for (const auto& [locate, book] : books_) count += !book.bids.empty() && !book.asks.empty();
     return count;
   }
+  // Hidden trades, and those of them at the best bid or offer.
+  std::uint64_t prints() const { return prints_; }
+  std::uint64_t prints_at_quote() const { return prints_at_quote_; }
 
  private:
   struct Order {
@@ -186,6 +193,8 @@ class Auditor {
   std::uint64_t last_reference_ = 0;
   std::uint64_t last_match_ = 0;
   std::uint64_t matches_ = 0;
+  std::uint64_t prints_ = 0;
+  std::uint64_t prints_at_quote_ = 0;
 };
 
 }  // namespace tickpath::itch::test

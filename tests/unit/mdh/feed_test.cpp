@@ -360,6 +360,8 @@ TEST_F(FeedTest, ClearsTheBooksWhenAnotherDayBeginsInTheSession) {
   EXPECT_EQ(feed.books().orders_resting(), 1u) << "no day has ended";
   send({event('M'), event('E'), event('C')});
   EXPECT_EQ(feed.books().orders_resting(), 1u) << "what was left stays to be seen";
+  const int day = last().day();
+  EXPECT_EQ(sink.updates.front().day(), day);
   sink.updates.clear();
   send({event('O'), directory(7, "MSFT"), add(7, "MSFT", 1, 'S', 20, 600)});
   EXPECT_EQ(kinds(), (std::vector{UpdateKind::kBookCleared, UpdateKind::kInformation,
@@ -370,10 +372,21 @@ TEST_F(FeedTest, ClearsTheBooksWhenAnotherDayBeginsInTheSession) {
   EXPECT_EQ(sink.updates[3].instrument_id, 1u) << "the symbol keeps its id, with another locate";
   EXPECT_EQ(sink.updates[3].best_ask, 600u);
   EXPECT_EQ(last().feed_state(), FeedState::kGood);
+  for (const wire::BookUpdate& update : sink.updates)
+    EXPECT_EQ(update.day(), day + 1) << "kind " << static_cast<int>(update.kind);
   EXPECT_EQ(feed.counters().further_days.get(), 1u);
   EXPECT_EQ(feed.counters().sessions.get(), 1u);
   EXPECT_EQ(image().bids[0].price, 0u);
   feed.books().verify();
+}
+
+TEST_F(FeedTest, CountsAMidnightAsADayAndKeepsItsOrders) {
+  send({add(7, "AAPL", 1, 'B', 10, 500)});
+  const int day = last().day();
+  send({encoded(
+      itch::SystemEvent{.header = header(0), .event_code = itch::SystemEvent::kMidnight})});
+  EXPECT_EQ(last().day(), day + 1);
+  EXPECT_EQ(feed.books().orders_resting(), 1u);
 }
 
 TEST_F(FeedTest, KeepsItsSessionWhenADamagedPacketClaimsAnother) {

@@ -492,6 +492,18 @@ TEST_F(ExecutionsTest, AVenueMayTakeBackWhatAPersonHasBooked) {
   expect_holds(0, 0, 100);
 }
 
+// An oeg died between the booking and the clearing, and the exception is open still.
+TEST_F(ExecutionsTest, AnExecutionThatAPersonHasBookedIsNotBookedAgain) {
+  const ManualTrade bought{.exec_id = 900,
+                           .shares = 40,
+                           .price = 990'000,
+                           .strategy = kStrategy,
+                           .symbol = fix::Symbol::from("AAPL")};
+  EXPECT_EQ(gateway->book_by_hand(bought), ManualResult::kBooked);
+  EXPECT_EQ(gateway->book_by_hand(bought), ManualResult::kBookedBefore);
+  EXPECT_EQ(gateway->ledger().position(0).row.position_shares, 40);
+}
+
 TEST(Executions, HoldsASymbolUntilItsExceptionIsCleared) {
   GatewayFixture f;
   f.options.stop_on_exception = true;

@@ -30,6 +30,10 @@ TEST(PairKeeper, AnAnswerSaysByWhichWordTheOtherOneLeads) {
   for (const wire::Leadership word : {wire::Leadership{7, 2, true}, wire::Leadership{12, 2, false}})
     EXPECT_EQ(leads_by("the peer refused: " + leads_answer(word), 2), word);
   EXPECT_EQ(leads_by(wire::kDoesNotLead, 2), std::nullopt);
+  const std::string waits = waits_answer({7, 1, false});
+  EXPECT_EQ(leads_by(waits, 2), std::nullopt);
+  EXPECT_EQ(waits_by("the peer refused: " + waits, 1), (wire::Leadership{7, 1, false}));
+  EXPECT_EQ(waits_by(wire::kDoesNotLead, 1), std::nullopt);
   EXPECT_EQ(leads_by(wire::kLeadsInEpoch, 2), std::nullopt);
 }
 

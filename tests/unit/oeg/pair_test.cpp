@@ -139,7 +139,7 @@ TEST_F(PairTest, AClaimThatTheWitnessesAnswerLeavesAsItWasWaitsForTheOtherOne) {
   connect_witness(*second_);
   ASSERT_TRUE(turned_until([&] { return second_->pair().waits_for_word(); }));
   EXPECT_EQ(second_->pair().stage(), Stage::kFollowing);
-  second_->pair().peer_renounced();
+  second_->pair().peer_renounced({});
   ASSERT_TRUE(takes_over(*second_));
   second_->recover();
   ASSERT_TRUE(turned_until([&] {
@@ -272,7 +272,7 @@ TEST_F(PairTest, WhoIsAskedForTheLeadAsksTheWitnessAllTheSameWhereItAnswers) {
   for (std::size_t count = 0; recorded(*first_, count);) ++count;
   ASSERT_TRUE(turned_until([&] { return first_->pair().word().alone; }));
   stopped_ = 1;
-  second_->pair().peer_renounced();
+  second_->pair().peer_renounced({});
   ASSERT_TRUE(turned_until([&] { return second_->pair().stage() != Stage::kFollowing; }));
   EXPECT_EQ(second_->pair().stage(), Stage::kRetired);
   EXPECT_EQ(witness_->leadership(), first_->pair().word());
@@ -285,7 +285,7 @@ TEST_F(PairTest, WhereNoWitnessAnswersWhoIsAskedForTheLeadLeads) {
   new_witness();  // nobody is connected to this one
   ASSERT_TRUE(turned_until([&] { return !second_->pair().has_witness(); }));
   first_.reset();
-  second_->pair().peer_renounced();
+  second_->pair().peer_renounced({});
   ASSERT_TRUE(takes_over(*second_));
   EXPECT_EQ(second_->pair().word(), (wire::Leadership{epoch + 1, 2, true}));
 }
@@ -347,14 +347,17 @@ TEST_F(PairTest, TheStandbyIsToldWhichExceptionsAPersonHasCleared) {
   EXPECT_FALSE(second_->pair().pop_cleared(told));
 }
 
-TEST_F(PairTest, WhoHasJoinedGoesOnWithTheLeadersBookWhateverJournalStartSays) {
+TEST_F(PairTest, OnlyWhoFoundsThePairBeginsItsBookAnew) {
   OegConfig config;
   config.journal.start = JournalStart::kFresh;
   PairOptions options;
   options.place = 2;
   options.file = folder_ / "oeg2.pair";
   PairStart start(options);
+  EXPECT_EQ(start.journal_options(config).start, JournalStart::kAuto) << "it leads again";
+  start.founds = true;
   EXPECT_EQ(start.journal_options(config).start, JournalStart::kFresh);
+  start.founds = false;
   start.log = std::make_unique<link::ReplicatedLog>(*fabric_.device, kSmallLog, "oeg.log");
   EXPECT_EQ(start.journal_options(config).start, JournalStart::kResume);
 }

@@ -325,6 +325,27 @@ TEST_F(RecoveryTest, CancelsRecoveredOrdersThatNobodyClaims) {
   EXPECT_EQ(g.venue.cancels[0].symbol.view(), "AAPL");
 }
 
+// The new day has no records of its own yet.
+TEST_F(RecoveryTest, CancelsOrdersThatANewDayCarriesAndNobodyClaims) {
+  GatewayFixture f;
+  wire::OrderRequest lasting = f.limit_order(1, 990'000, 300);
+  lasting.time_in_force = wire::TimeInForce::kGoodTillCancel;
+  f.request(lasting);
+  f.accept(f.id(1), 300);
+  write(f);
+  GatewayFixture g;
+  g.slot->connected = false;
+  JournalOptions next = options();
+  next.start = JournalStart::kFresh;
+  next.carry_positions = true;
+  Journal journal(next);
+  EXPECT_EQ(recover(*g.gateway, journal, 1, 1).open_orders, 1u);
+  g.gateway->give_up_awaited();
+  g.gateway->turn();
+  ASSERT_EQ(g.venue.cancels.size(), 1u);
+  EXPECT_EQ(g.venue.cancels[0].orig_cl_ord_id, f.id(1));
+}
+
 TEST_F(RecoveryTest, CancelsRecoveredOrdersOfAKilledStrategyWithoutWaitingForIt) {
   GatewayFixture f;
   leave_an_order_open(f);

@@ -1,13 +1,14 @@
 // The steps of the small world (succession_world.hpp) in which every order of events is searched.
 //
 // A stopped process, a slow network and a wrong suspicion need no fault of their own: their step
-// does not happen yet. The budget limits the faults: a program dies or hangs for good, an answer is
-// lost, a connection is cut, a witness starts again.
+// does not happen yet. The budget limits the faults, such as a program that dies or an answer that
+// is lost.
 #pragma once
 
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "oeg/succession.hpp"
 #include "tests/unit/oeg/succession_world.hpp"
@@ -81,7 +82,7 @@ class Model final : private WorldSearch<World, Hash> {
         fault(next, "dies", id);
       }
       if (node.hangs) continue;
-      if (node.is_told && node.rules.role() == Role::kLeader) {  // first of all in its turn
+      if (node.told && node.rules.role() == Role::kLeader) {  // first of all in its turn
         hear_renunciation(world, id);
         continue;
       }
@@ -102,7 +103,7 @@ class Model final : private WorldSearch<World, Hash> {
       if (node.rules.role() == Role::kLeader) lead(world, id);
       if (world.log.writer == 3 - id) stand_by(world, id);
       join(world, id);
-      if (node.is_told) hear_renunciation(world, id);
+      if (node.told) hear_renunciation(world, id);
     }
     if (world.log.writer != 0 && !world.log.cut && world.cuts < budget_.cuts) {
       World next = world;
@@ -488,7 +489,8 @@ class Model final : private WorldSearch<World, Hash> {
     const Node& node = world.node(id);
     if (waits_for_word(world, id)) give_up(world, id);
     if (node.rules.may_take_back()) return wait_for_successor(world, id);
-    if (node.rules.role() != Role::kOutsider || node.asking) return;
+    const bool is_gone = static_cast<int>(node.change.witness) < first_life(world);
+    if (node.rules.role() != Role::kOutsider || (node.asking && !is_gone)) return;
     if (node.joining != Joining::kNo && !is_streamed_to(world, id)) {
       World next = world;
       end_joining(next, id);
@@ -516,14 +518,14 @@ class Model final : private WorldSearch<World, Hash> {
     visit(next, led ? "is led:" : "asks for its place again:", id);
   }
 
-  // To ask is to say that one has renounced. An oeg that has lost its memory cannot say that.
+  // To ask is to renounce. An oeg that has lost its memory cannot do that.
   void ask_to_join(const World& world, int id) {
     World next = world;
     Node& other = next.node(3 - id);
     const bool knows = !world.node(id).newcomer || mutant_ == Mutant::kNewcomerRenounces;
     if (!leads(world, 3 - id)) {
       if (other.rules.role() == Role::kOutsider || !knows) return;
-      other.is_told = true;
+      other.told = world.node(id).rules.renounced();
       return visit(next, "is refused:", id);
     }
     if (other.rules.needs_confirmation() && !knows) {
@@ -533,7 +535,7 @@ class Model final : private WorldSearch<World, Hash> {
     if (world.joins >= budget_.joins) return hide();
     ++next.joins;
     if (other.rules.needs_confirmation()) {
-      other.rules.on_peer_renounced();
+      other.rules.on_peer_renounced(world.node(id).rules.renounced());
       write_down(other);
       post(next, 3 - id);
     }
@@ -550,17 +552,17 @@ class Model final : private WorldSearch<World, Hash> {
   void hear_renunciation(const World& world, int id) {
     World next = world;
     Node& node = next.node(id);
-    node.is_told = false;
+    const Leadership told = *std::exchange(node.told, std::nullopt);
     if (node.rules.role() == Role::kLeader && node.rules.needs_confirmation()) {
       if (next.log.writer == id) next.log.given_up = true;
       node.rules.on_standby_lost();
-      node.rules.on_peer_renounced();
+      node.rules.on_peer_renounced(told);
     } else if (node.rules.role() == Role::kStandby && next.log.writer == 3 - id) {
       fence(next);
       take_entries(next, id, next.log.end);
-      node.rules.on_peer_renounced();
+      node.rules.on_peer_renounced(told);
     } else if (node.rules.role() == Role::kClaimant) {
-      node.rules.on_peer_renounced();
+      node.rules.on_peer_renounced(told);
     }
     after_change(next, id);
     visit(next, "hears that the other one has renounced:", id);

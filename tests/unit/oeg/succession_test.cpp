@@ -67,7 +67,8 @@ TEST(Succession, WhoIsHandedThePlaceAsksForTheWordAndLeads) {
   EXPECT_TRUE(pair.standby.may_act(false));
   pair.leader.take_back();
   ask(pair.leader, word);
-  EXPECT_EQ(pair.leader.role(), Succession::Role::kOutsider);
+  EXPECT_TRUE(pair.leader.other_came_first());
+  EXPECT_FALSE(pair.leader.may_act(true));
 }
 
 TEST(Succession, APlaceThatWasHandedToOneThatDiesIsTakenBack) {
@@ -131,6 +132,23 @@ TEST(Succession, AfterAStartOfTheHostAPairsLeaderIsServedOnlyByTheLifeOfTheWitne
     ASSERT_TRUE(leader.begin_after_boot(leader.word(), life));
     EXPECT_TRUE(leader.blocked());
     EXPECT_EQ(leader.serves(life), life == 1);
+  }
+}
+
+// Two witnesses may hold the same word of a pair, and each may have given the place away. One whose
+// word is older than the pair has forgotten what it gave.
+TEST(Succession, AfterAStartOfTheHostAPairsLeaderIsServedByNoWitnessThatMayHaveForgotten) {
+  const Succession leader = paired_leader();
+  const std::uint32_t epoch = leader.word().epoch;
+  for (const auto& [found, life] : {std::pair(leader.word(), std::uint64_t{0}),
+                                    std::pair(Leadership{epoch - 1, 1, true}, std::uint64_t{2})}) {
+    Succession after = leader;
+    ASSERT_TRUE(after.begin_after_boot(found, life));
+    EXPECT_TRUE(after.blocked());
+    EXPECT_FALSE(after.wanted());
+    EXPECT_FALSE(after.enrol(2, found));
+    after.on_peer_renounced();
+    EXPECT_TRUE(after.may_act(false));
   }
 }
 
@@ -238,7 +256,62 @@ TEST(Succession, AStandbyWhoseOfferTheWitnessHasNotHeardOfKeepsItsClaim) {
   after_renunciation.on_peer_renounced();
   EXPECT_EQ(after_renunciation.word(), (Leadership{4, 2, true}));
   standby.on_answer(claim, {4, 1, true});
-  EXPECT_EQ(standby.role(), Succession::Role::kOutsider) << "the leader was faster";
+  EXPECT_TRUE(standby.other_came_first()) << "it leads, or has given that up: it is asked";
+  EXPECT_TRUE(Succession::is_lost(standby.word(), {4, 1, true}));
+}
+
+// The witness granted it, and 2 never heard of that. Nobody but 1 may lead.
+TEST(Succession, AClaimThatItsOwnerHasGivenUpDoesNotEndTheOtherOnes) {
+  Pairing pair;
+  Leadership word = pair.leader.word();
+  pair.leader.on_standby_lost();
+  pair.standby.on_leader_lost();
+  word = pair.standby.wanted()->desired;
+  pair.standby.renounce();
+  EXPECT_EQ(pair.standby.renounced(), word);
+  ask(pair.leader, word);
+  ASSERT_EQ(pair.leader.role(), Succession::Role::kLeader);
+  EXPECT_FALSE(pair.leader.may_act(true));
+  pair.leader.on_peer_renounced(pair.standby.renounced());
+  EXPECT_TRUE(pair.leader.may_act(false));
+  EXPECT_GT(pair.leader.word().epoch, word.epoch);
+}
+
+// After a start of its host 1 asks for an epoch far above the next one.
+TEST(Succession, WhomTheOtherOneLeavesThePlaceLeadsAboveAllThatThatOneHasAskedFor) {
+  Pairing pair;
+  pair.standby.on_leader_lost();
+  ASSERT_TRUE(pair.leader.begin_after_boot(pair.leader.word(), 1));
+  const Leadership granted = pair.leader.wanted()->desired;
+  pair.leader.renounce();
+  pair.standby.on_peer_renounced(pair.leader.renounced());
+  pair.standby.on_word(granted);
+  EXPECT_TRUE(pair.standby.may_act(false));
+  EXPECT_GT(pair.standby.word().epoch, granted.epoch);
+}
+
+TEST(Succession, OfTwoThatWaitTheOneWhoseBooksAreWholeLeads) {
+  Pairing pair;
+  pair.standby.on_leader_lost();
+  EXPECT_FALSE(pair.leader.gives_way_to(false));
+  EXPECT_TRUE(pair.standby.gives_way_to(false));
+  ASSERT_TRUE(pair.leader.begin_after_boot(pair.leader.word(), 2));
+  EXPECT_TRUE(pair.leader.books_may_be_cut());
+  EXPECT_TRUE(pair.leader.gives_way_to(false));
+  EXPECT_FALSE(pair.standby.gives_way_to(true));
+  EXPECT_FALSE(pair.leader.gives_way_to(true)) << "as without a start of a host: place 2 does";
+  pair.leader.on_peer_renounced();
+  EXPECT_FALSE(pair.leader.books_may_be_cut());
+}
+
+// A copy of its host, started beside it, has asked for that.
+TEST(Succession, ALaterWordOfItsOwnPlaceEndsALeadership) {
+  Succession leader = paired_leader();
+  leader.on_word({leader.word().epoch + 1, 1, true});
+  EXPECT_EQ(leader.role(), Succession::Role::kOutsider);
+  EXPECT_TRUE(leader.superseded()) << "what it would renounce it does not know";
+  leader.on_offer({9, 2, false}, 1);
+  EXPECT_FALSE(leader.superseded());
 }
 
 // ------------------------------------------------------- a memory that is not the newest
@@ -294,6 +367,39 @@ TEST(Succession, ALeaderWritesItsWordOverAnOlderOneAndNotOverALaterOne) {
   ASSERT_TRUE(leader.enrol(1, {}));
   leader.on_answer(*leader.wanted(), {5, 2, true});
   EXPECT_EQ(leader.role(), Succession::Role::kOutsider);
+}
+
+// Its standby waits for the word, and its own journal may have lost its end.
+TEST(Succession, AfterAStartOfTheHostAStandbyThatWaitsHasAllUnlessItsLeaderHasLedAloneSince) {
+  const Succession leader = paired_leader();
+  const Leadership pair = leader.word();
+  EXPECT_TRUE(leader.other_is_whole(pair, pair));
+  EXPECT_TRUE(leader.other_is_whole({}, pair));
+  EXPECT_FALSE(leader.other_is_whole({pair.epoch + 1, 1, true}, pair)) << "led alone since";
+  Succession alone = lone_leader(1, 7);
+  (void)alone.enrol(1, {7, 1, true});
+  EXPECT_FALSE(alone.other_is_whole({7, 1, true}, {6, 1, false}));
+  EXPECT_TRUE(alone.other_is_whole({7, 1, true}, {8, 1, false}))
+      << "the offer did not reach the disk";
+  (void)alone.offer();
+  EXPECT_TRUE(alone.other_is_whole({7, 1, true}, {8, 1, false}));
+  alone.on_standby_lost();
+  EXPECT_FALSE(alone.other_is_whole({7, 1, true}, {8, 1, false})) << "it took that back";
+}
+
+// The answer is lost, and another witness is asked next.
+TEST(Succession, AnEnrolmentWithoutAnAnswerIsKnownForItsOwn) {
+  Succession leader = lone_leader(1, 7);
+  (void)leader.enrol(1, {7, 1, true});
+  ASSERT_TRUE(leader.enrol(2, {}));
+  const Leadership asked = leader.wanted()->desired;
+  (void)leader.enrol(1, {7, 1, true});
+  leader.on_word(asked);
+  EXPECT_EQ(leader.role(), Succession::Role::kLeader);
+  Succession later = leader;
+  later.begin_again(asked);
+  EXPECT_EQ(later.role(), Succession::Role::kLeader);
+  EXPECT_GT(leader.offer()->epoch, asked.epoch);
 }
 
 // 2 claimed, renounced, and its claim stands at the witness still.

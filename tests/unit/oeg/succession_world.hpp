@@ -90,7 +90,8 @@ struct Node {
   bool told_move = false;
   bool newcomer = false;  // it remembers nothing
   Joining joining = Joining::kNo;
-  bool is_told = false;  // the other one has renounced, and this one has not looked yet
+  // The other one has renounced that, and this one has not looked yet.
+  std::optional<Leadership> told;
   bool hangs = false;
   bool operator==(const Node&) const = default;
 };
@@ -183,7 +184,7 @@ struct Hash {
       mix(seed, std::uint64_t(n.book.orders) << 8 | n.book.next_seq | (n.alive ? 1u : 0u) << 16 |
                     (n.logged_on ? 1u : 0u) << 17 | (n.asking ? 1u : 0u) << 18 |
                     (n.answered ? 1u : 0u) << 19 | std::uint64_t(n.joining) << 20 |
-                    (n.is_told ? 1u : 0u) << 22 | (n.hangs ? 1u : 0u) << 23);
+                    (n.told ? 1u : 0u) << 22 | (n.hangs ? 1u : 0u) << 23);
       mix(seed, n.recorded);
       mix(seed, n.leaving);
       mix(seed, n.found.word());
@@ -321,7 +322,7 @@ inline bool waits_for_word(const World& world, int id, int first_life) {
   const Succession& rules = world.node(id).rules;
   if (!rules.blocked() && rules.role() != Role::kClaimant) return false;
   const auto wanted = rules.wanted();
-  return !wanted || static_cast<int>(wanted->witness) < first_life ||
+  return !wanted || static_cast<int>(wanted->witness) < first_life || rules.other_came_first() ||
          is_settled_by_none(world, *wanted);
 }
 

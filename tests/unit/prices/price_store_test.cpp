@@ -80,9 +80,9 @@ TEST_F(PriceStores, ExecutionsThatAnotherMessageTellsAreNoTrades) {
   wire::BookUpdate execution = trade_of(1, 1, kOpen, 10'0000, 100);
   execution.kind = wire::UpdateKind::kExecute;
   store.on_update(execution);
-  execution.unprinted = 1;
+  execution.marks = wire::BookUpdate::kUnprinted;
   store.on_update(execution);
-  execution.unprinted = 0;
+  execution.marks = 0;
   execution.price = 0;  // one that no Price(4) holds
   store.on_update(execution);
   EXPECT_EQ(store.counters().trades.get(), 1u);

@@ -29,10 +29,8 @@ class MonitorPrices : public ::testing::Test {
     monitor.on_event(event);
   }
   void executed(std::uint32_t price, std::uint8_t unprinted) {
-    wire::BookUpdate update{.instrument_id = 3,
-                            .price = price,
-                            .kind = wire::UpdateKind::kExecute,
-                            .unprinted = unprinted};
+    wire::BookUpdate update{
+        .instrument_id = 3, .price = price, .kind = wire::UpdateKind::kExecute, .marks = unprinted};
     update.set_states(wire::FeedState::kGood, wire::TradingState::kTrading);
     monitor.on_update(update);
   }

@@ -24,13 +24,14 @@ class WitnessOfAPair : public ::testing::Test {
 
   Life begin() { return std::make_unique<Witness>(*device, endpoint, "risk", file); }
   // Connects as that role for that service; the witness serves meanwhile.
-  link::TableConnection ask(Role role, Service service) {
+  link::TableConnection ask(Role role, Service service, std::uint64_t pair = 0) {
     link::TableConnection made;
     std::exception_ptr refused;
     std::atomic<bool> over{false};
     std::thread peer([&] {
       try {
-        const wire::Hello hello = wire::make_hello(role, service, "peer");
+        wire::Hello hello = wire::make_hello(role, service, "peer");
+        hello.parameters[0] = pair;
         made = link::connect_tables(*device, endpoint, link::bytes_of(hello));
       } catch (...) {
         refused = std::current_exception();
@@ -138,6 +139,28 @@ TEST_F(WitnessOfAPair, RefusesEveryoneButOeg) {
       test_support::thrown<rdma::SetupError>([&] { (void)ask(Role::kOeg, Service::kDropCopy); });
   ASSERT_TRUE(error) << "risk offers nothing else";
   EXPECT_EQ(witness->peers(), 0u);
+}
+
+TEST_F(WitnessOfAPair, KeepsTheWordOfOnePairAlsoAfterARestart) {
+  (void)ask(Role::kOeg, Service::kWitness, 11);
+  (void)ask(Role::kOeg, Service::kWitness, 11);
+  for (int life = 0; life < 2; ++life) {
+    const auto error = test_support::thrown<rdma::SetupError>(
+        [&] { (void)ask(Role::kOeg, Service::kWitness, 12); });
+    ASSERT_TRUE(error);
+    EXPECT_THAT(error->what(), ::testing::HasSubstr("of another pair than the one whose word"));
+    witness.reset();
+    witness = begin();
+  }
+}
+
+TEST_F(WitnessOfAPair, BeginsWithAFileOfBeforePairsWereKeptInIt) {
+  const std::uint64_t word = Leadership{5, 2, true}.word();
+  std::ofstream(folder / "former", std::ios::binary)
+      << std::string("tkword1\0", 8)
+      << std::string(reinterpret_cast<const char*>(&word), sizeof(word));
+  const Witness former(*device, link::test::fresh_endpoint(), "risk", folder / "former");
+  EXPECT_EQ(former.leadership(), (Leadership{5, 2, true}));
 }
 
 TEST_F(WitnessOfAPair, GrantsNoRightToWrite) {

@@ -1,5 +1,8 @@
 // One market as each format records it: orders of ours get the same fills from all of them.
 //
+// IEX DEEP tells price levels and no orders, so sim refuses orders on it. There the levels after
+// each event are the same as ITCH's.
+//
 // Its market has nothing that a format cannot express. LOBSTER has no replacements, only a deletion
 // and a submission, and so what we took of the order is not taken of its successor. Nor do its
 // files contain what happens beyond the levels that were asked for.
@@ -15,10 +18,12 @@
 #include "replayed_orders.hpp"
 #include "sim/recordings/binary_file.hpp"
 #include "sim/recordings/dbn_reader.hpp"
+#include "sim/recordings/deep_to_itch.hpp"
 #include "sim/recordings/lobster.hpp"
 #include "tests/support/dbn_bytes.hpp"
 #include "tests/support/memory_source.hpp"
 #include "tests/support/sanitized.hpp"
+#include "tests/unit/itch/capture_test_support.hpp"
 
 namespace tickpath::sim::formats {
 namespace {
@@ -30,7 +35,8 @@ constexpr std::uint64_t kStartNs = 34'200'000'000'000;
 constexpr std::uint64_t kEventNs = 1'000'000;
 constexpr std::uint32_t kCent = 100;
 constexpr std::size_t kWindow = 3;  // levels a side
-constexpr int kEvents = 1'500;
+constexpr int kEvents = 400;
+constexpr std::uint64_t kMidnightNs = 20'000ull * 86'400 * 1'000'000'000;  // since the Unix epoch
 
 struct MarketOrder {
   std::uint64_t id;
@@ -233,7 +239,6 @@ class Databento {
   }
 
  private:
-  static constexpr std::uint64_t kMidnightNs = 20'000ull * 86'400 * 1'000'000'000;
   static char side_of(Side side) { return side == Side::kBuy ? 'B' : 'A'; }
   std::uint64_t id_of(std::uint64_t id) const {
     const auto first = first_ids_.find(id);
@@ -329,6 +334,73 @@ std::string lobster_rows(const RandomMarket& market) {
   return text;
 }
 
+// The shares at each place, of both sides.
+using Places = std::map<std::pair<Side, std::uint32_t>, std::uint32_t>;
+Places places_of(const std::vector<MarketOrder>& orders) {
+  Places places;
+  for (const MarketOrder& order : orders) places[{order.side, order.price}] += order.shares;
+  return places;
+}
+
+// A replacement is an event of two updates. A trade has a message of its own beside its level's.
+class Deep {
+ public:
+  Content file(const RandomMarket& market) {
+    for (const MarketEvent& e : market.events) {
+      const auto time = static_cast<iex::Timestamp>(kMidnightNs + e.time_ns);
+      if (e.what == What::kHidden || e.what == What::kExecute)
+        tell(iex::TradeReport{
+            .timestamp = time, .symbol = "ZAAA", .size = e.shares, .price = e.order.price});
+      tell_changes(places_of(e.book), time);
+      frames_.push_back(
+          itch::test::udp_frame(kMidnightNs + e.time_ns, segment_.finish(kMidnightNs + e.time_ns)));
+      segment_.begin(sequence_);
+    }
+    return itch::test::pcap_file(frames_);
+  }
+
+ private:
+  void tell_changes(const Places& after, iex::Timestamp time) {
+    Places changes = after;
+    for (const auto& [place, shares] : shown_)
+      if (!changes.emplace(place, 0u).second && changes.at(place) == shares) changes.erase(place);
+    for (auto it = changes.begin(); it != changes.end(); ++it) {
+      const bool last = std::next(it) == changes.end();
+      const auto update = [&]<class Update>(Update message) {
+        message.flags = last ? Update::kEventComplete : std::uint8_t{0};
+        message.timestamp = time;
+        message.symbol = "ZAAA";
+        message.size = it->second;
+        message.price = it->first.second;
+        tell(message);
+      };
+      if (it->first.first == Side::kBuy)
+        update(iex::BuyLevelUpdate{});
+      else
+        update(iex::SellLevelUpdate{});
+    }
+    shown_ = after;
+  }
+  template <class Message>
+  void tell(const Message& message) {
+    std::array<std::byte, iex::kMaxMessageBytes> bytes;
+    EXPECT_TRUE(segment_.append(std::span(bytes).first(iex::encode(message, bytes.data()))));
+    ++sequence_;
+  }
+
+  std::array<std::byte, 1'400> buffer_;
+  std::uint64_t sequence_ = 1;
+  iex::SegmentBuilder segment_ = begun(buffer_);
+  std::vector<itch::test::Frame> frames_;
+  Places shown_;
+
+  static iex::SegmentBuilder begun(std::span<std::byte> buffer) {
+    iex::SegmentBuilder builder(buffer, {.protocol = iex::kDeep10, .channel = 1, .session = 7});
+    builder.begin(1);
+    return builder;
+  }
+};
+
 Content bytes_of(const std::string& text) {
   const auto bytes = std::as_bytes(std::span(text));
   return {bytes.begin(), bytes.end()};
@@ -362,8 +434,76 @@ std::vector<LoggedReport> fills_from_lobster(const RandomMarket& market, bool wi
   return fills;
 }
 
+// The orders of a recording that is read as ITCH.
+class OpenOrders {
+ public:
+  void operator()(const itch::AddOrder& m) noexcept {
+    orders_[m.order_reference_number] = {m.order_reference_number,
+                                         m.buy_sell_indicator == 'B' ? Side::kBuy : Side::kSell,
+                                         m.price, m.shares};
+  }
+  void operator()(const itch::OrderExecuted& m) noexcept {
+    take(m.order_reference_number, m.executed_shares);
+  }
+  void operator()(const itch::OrderCancel& m) noexcept {
+    take(m.order_reference_number, m.cancelled_shares);
+  }
+  void operator()(const itch::OrderDelete& m) noexcept { orders_.erase(m.order_reference_number); }
+  void operator()(const itch::OrderReplace& m) noexcept {
+    const Side side = orders_.at(m.original_order_reference_number).side;
+    orders_.erase(m.original_order_reference_number);
+    orders_[m.new_order_reference_number] = {m.new_order_reference_number, side, m.price, m.shares};
+  }
+  void operator()(const auto&) noexcept {}
+
+  Places places() const {
+    std::vector<MarketOrder> all;
+    for (const auto& [reference, order] : orders_) all.push_back(order);
+    return places_of(all);
+  }
+
+ private:
+  void take(std::uint64_t reference, std::uint32_t shares) {
+    if ((orders_.at(reference).shares -= shares) == 0) orders_.erase(reference);
+  }
+  std::map<std::uint64_t, MarketOrder> orders_;
+};
+
+// What rests after each event.
+std::vector<Places> places_in(itch::RecordingReader& reader, const RandomMarket& market) {
+  OpenOrders orders;
+  std::vector<Places> all;
+  itch::RecordedMessage message;
+  while (reader.next(message) == itch::ReadStatus::kMessage) {
+    while (all.size() < market.events.size() &&
+           market.events[all.size()].time_ns < message.timestamp_ns)
+      all.push_back(orders.places());
+    EXPECT_EQ(itch::decode(message.bytes, orders), itch::DecodeStatus::kOk);
+  }
+  all.resize(market.events.size(), orders.places());
+  return all;
+}
+
+TEST(Formats, DeepHasTheLevelsOfTheSameMarket) {
+  constexpr std::uint64_t kSeeds = test_support::seeds(4);
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const RandomMarket market(seed, true);
+    const Content itch_file = as_itch(market), deep_file = Deep().file(market);
+    itch::BinaryFileReader itch_reader(test_support::open_memory(itch_file, "made.itch50"));
+    iex::DeepToItch deep_reader(
+        iex::CaptureReader::open(test_support::open_memory(deep_file, "made.pcap")), "made.pcap");
+    const std::vector<Places> truth = places_in(itch_reader, market);
+    const std::vector<Places> deep = places_in(deep_reader, market);
+    for (std::size_t i = 0; i < market.events.size(); ++i) {
+      ASSERT_EQ(truth[i], places_of(market.events[i].book)) << "ITCH, event " << i;
+      ASSERT_EQ(deep[i], truth[i]) << "DEEP, event " << i;
+    }
+  }
+}
+
 TEST(Formats, OfOneMarketGiveOurOrdersTheSameFills) {
-  constexpr std::uint64_t kSeeds = test_support::seeds(1, 1);
+  constexpr std::uint64_t kSeeds = test_support::seeds(4);
   std::size_t fills = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

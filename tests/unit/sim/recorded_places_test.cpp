@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "replayed_orders.hpp"
+#include "sim/generator/generator.hpp"
 #include "sim/recordings/dbn_reader.hpp"
 #include "sim/recordings/lobster.hpp"
 #include "tests/support/folder.hpp"
@@ -110,6 +111,37 @@ TEST(DbnOrders, ATradeOfAnAuctionFillsNothing) {
   const itch::test::Bytes with_fill = itch::test::file_of(filled);
   itch::DbnReader again(test_support::open_memory(with_fill, "made.dbn"));
   EXPECT_THAT(fills_at(again, 34'201 * kSecondNs + 1, 1'000'000), IsEmpty());
+}
+
+// A bid and an offer that stand at the best prices all day. A print outside of the quotes would
+// fill them past every order of their level.
+TEST(GeneratedMarkets, FillAQuoteAtTheBestPriceByItsQueueAlone) {
+  constexpr std::uint32_t kSymbols = 3;
+  ReportLog log;
+  Matcher matcher({.book = {.orders_max = 1u << 14, .levels_max = 1u << 14},
+                   .live_orders_max = 1u << 6,
+                   .order_ids_max = 1u << 6},
+                  log);
+  Market market(matcher);
+  itch::Generator generator({.symbols = kSymbols, .messages = 60'000, .seed = 3});
+  std::uint64_t messages = 0;
+  itch::RecordedMessage message;
+  while (generator.next(message) == itch::ReadStatus::kMessage) {
+    market.apply(message.bytes);
+    if (++messages != 2'000) continue;  // behind the opening crosses
+    for (std::uint32_t i = 0; i < 2 * kSymbols; ++i)
+      matcher.enter({.order_id = i + 1,
+                     .locate = 1 + i / 2,
+                     .shares = 900'000,
+                     .party = kAlice,
+                     .side = i % 2 == 0 ? Side::kBuy : Side::kSell,
+                     .type = OrderType::kPegged});
+  }
+  const auto shares_by = [&](FillSource source) {
+    return matcher.counters().filled_shares[static_cast<std::size_t>(source)].get();
+  };
+  EXPECT_GT(shares_by(FillSource::kExecution), 10'000u);
+  EXPECT_EQ(shares_by(FillSource::kTradeThrough), 0u);
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ TEST_F(Market, AnExecutionThatIsNotPrintableIsABookChangeAlone) {
   list(3, "AAPL");
   Scripted& strategy = add(1);
   wire::BookUpdate unprinted = update(3, 100'000, 100'100, wire::UpdateKind::kExecute);
-  unprinted.unprinted = 1;
+  unprinted.marks = wire::BookUpdate::kUnprinted;
   engine.on_update(unprinted);
   EXPECT_EQ(strategy.changes.size(), 1u);
   EXPECT_TRUE(strategy.trades.empty());

@@ -93,6 +93,18 @@ class ExamplePlugins : public testing::EngineTest {
     }
   }
 
+  // A message of the market at a time of day.
+  void tick_at(std::uint64_t time_ns, std::uint32_t bid, std::uint32_t ask) {
+    wire::BookUpdate tick = update(3, bid, ask);
+    tick.exchange_time_ns = time_ns;
+    tick.best_bid_shares = 900;
+    tick.best_ask_shares = 100;
+    engine.on_update(tick);
+  }
+  static constexpr std::uint64_t kSecondNs = 1'000'000'000;
+  static constexpr std::uint64_t kOpenNs = 34'200 * kSecondNs;
+  static constexpr std::uint64_t kCloseNs = 57'600 * kSecondNs;
+
   std::size_t answered_ = 0;
 };
 
@@ -167,6 +179,52 @@ TEST_F(ExamplePlugins, QuoterKeepsOneOrderASideAndLeansAgainstItsInventory) {
   EXPECT_EQ(port.last().kind, wire::RequestKind::kReplace);
   EXPECT_EQ(port.last().price.value, 1'000'200);
   EXPECT_EQ(quoter.orders.size(), 1u);
+}
+
+// Times of day begin anew with each day: a pause of yesterday is over.
+TEST_F(ExamplePlugins, MomentumTradesFromTheOpenOfTheSecondDay) {
+  add_momentum();
+  list(3, "AAPL");
+  engine.on_market_state(wire::FeedState::kGood);
+  tick_at(kCloseNs, 1'000'000, 1'000'100);
+  tick_at(kCloseNs + 1, 1'000'200, 1'000'300);
+  answer_all();
+  ASSERT_EQ(port.count, 1u);
+  tick_at(kCloseNs + 2, 1'000'400, 1'000'500);
+  EXPECT_EQ(port.count, 1u) << "it pauses for a microsecond";
+  tick_at(kOpenNs, 1'000'600, 1'000'700);
+  EXPECT_EQ(port.count, 2u);
+}
+
+TEST_F(ExamplePlugins, QuoterMovesItsQuotesFromTheOpenOfTheSecondDay) {
+  add_quoter();
+  list(3, "AAPL");
+  engine.on_market_state(wire::FeedState::kGood);
+  tick_at(kCloseNs, 1'000'000, 1'000'400);
+  answer_all();
+  ASSERT_EQ(port.count, 2u);
+  tick_at(kCloseNs + 999, 1'000'100, 1'000'500);
+  EXPECT_EQ(port.count, 2u) << "its throttle is a microsecond";
+  tick_at(kOpenNs, 1'000'200, 1'000'600);
+  EXPECT_EQ(port.count, 4u);
+}
+
+TEST_F(ExamplePlugins, QuoterQuotesAgainTheDayAfterARejection) {
+  add_quoter();
+  list(3, "AAPL");
+  engine.on_market_state(wire::FeedState::kGood);
+  tick_at(kCloseNs, 1'000'000, 1'000'400);
+  ASSERT_EQ(port.count, 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    wire::OrderReport rejected = report(wire::ReportKind::kRejected, port.sent.at(i).order_id);
+    rejected.side = port.sent.at(i).side;
+    rejected.reason = wire::RejectReason::kVenue;
+    engine.on_report(rejected.strategy_id, rejected);
+  }
+  tick_at(kCloseNs + kSecondNs, 1'000'000, 1'000'400);
+  EXPECT_EQ(port.count, 2u) << "it pauses for two seconds";
+  tick_at(kOpenNs, 1'000'000, 1'000'400);
+  EXPECT_EQ(port.count, 4u);
 }
 
 }  // namespace

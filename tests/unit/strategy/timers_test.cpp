@@ -24,8 +24,10 @@ class EngineTimers : public testing::EngineTest {
   void message_at(std::uint64_t time_ns, wire::UpdateKind kind = wire::UpdateKind::kAdd) {
     wire::BookUpdate told = update(3, 100'000, 100'100, kind);
     told.exchange_time_ns = time_ns;
+    told.set_day(day);
     engine.on_update(told);
   }
+  std::uint8_t day = 1;  // as mdh counts them
 };
 
 TEST_F(EngineTimers, TimersFireInOrderOnceAndOnlyWhenDue) {
@@ -142,6 +144,36 @@ TEST_F(EngineTimers, OfTheMarketTakeNoTimeForWhatIsNoMessageAndForTheNight) {
   message_at(4'000'000'000'999);
   EXPECT_THAT(strategy.timers, IsEmpty());
   message_at(4'000'000'001'000);
+  EXPECT_THAT(strategy.timers, ElementsAre(1u));
+}
+
+// Two days of ten seconds, as `tickpath generate --days 2 --duration 10s` makes them.
+TEST_F(EngineTimers, OfTheMarketGoOnInAShortDay) {
+  constexpr std::uint64_t kSecondNs = 1'000'000'000;
+  Scripted& strategy = add(1);
+  message(0);
+  message(10 * kSecondNs);
+  EXPECT_TRUE(strategy.set_market_timer(2 * kSecondNs, 1));
+  day = 2;
+  message(0);
+  EXPECT_EQ(strategy.market_ns(), kOpenNs);
+  message(2 * kSecondNs - 1);
+  EXPECT_THAT(strategy.timers, IsEmpty());
+  message(2 * kSecondNs);
+  EXPECT_THAT(strategy.timers, ElementsAre(1u));
+}
+
+// A reader of two mdh's, one of which was started on the second day.
+TEST_F(EngineTimers, OfTheMarketTakeNoTimeFromCountsOfDaysThatDiffer) {
+  Scripted& strategy = add(1);
+  message(1'000);
+  EXPECT_TRUE(strategy.set_market_timer(1'000, 1));
+  for (int i = 0; i < 10; ++i) {
+    day = static_cast<std::uint8_t>(1 + i % 2);
+    message(1'900 - 100 * (i % 2 == 0 ? 0u : 1u));
+  }
+  EXPECT_THAT(strategy.timers, IsEmpty());
+  message(2'000);
   EXPECT_THAT(strategy.timers, ElementsAre(1u));
 }
 

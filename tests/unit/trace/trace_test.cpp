@@ -78,10 +78,15 @@ TEST_F(TraceTest, ShowsTheReplicationOfAPairWhereItHappens) {
 TEST_F(TraceTest, EveryNumberThatAFileCanHoldHasItsPlaceOrIsLeftOut) {
   {
     TraceWriter writer(options("a.trace"));
+    const clock::Pair now = clock::read_pair();
     for (unsigned number = 1; number < 256; ++number)
-      for (const std::uint64_t id : {7u, 8u})
-        if (number != static_cast<unsigned>(Hop::kOrderLink))
-          writer.stamp_at(static_cast<Hop>(number), id, {1'000 * number + id});
+      for (const std::uint64_t id : {7u, 8u}) {
+        const Hop hop = static_cast<Hop>(number);
+        if (hop == Hop::kMdhKernelRx)
+          writer.stamp_realtime(hop, id, now.realtime_ns);
+        else if (hop != Hop::kOrderLink)
+          writer.stamp_at(hop, id, {now.tsc.value + 1'000 * number + id});
+      }
     writer.link_order(8, 7);
   }
   std::vector<TraceFile> files;
@@ -263,6 +268,38 @@ TEST_F(SeveralFiles, AnOrderGoesWithTheTickOfItsOwnSession) {
       .link(77, 5);
   file("oeg").at(Hop::kOegSent, 77, later + 1'000'000);
   EXPECT_EQ(median(analysed().headline, Hop::kMdhRx, Hop::kOegSent), 1'000'000);
+}
+
+// The strategy was not there in the first session. Its file is read first, too.
+TEST_F(SeveralFiles, ATickOfTwoSessionsIsTwoTicks) {
+  const std::uint64_t later = clock::tsc_hz() * 3600;
+  file("a-strategy").at(Hop::kStrategySeen, 5, later + 400'000);
+  file("mdh")
+      .at(Hop::kMdhRx, 5, 1'000'000)
+      .at(Hop::kMdhPosted, 5, 1'200'000)
+      .at(Hop::kMdhRx, 5, later)
+      .at(Hop::kMdhPosted, 5, later + 300'000);
+  file("sim").at(Hop::kSimSent, 5, 900'000).at(Hop::kSimSent, 5, later - 100'000);
+  const Analysis analysis = analysed();
+  EXPECT_EQ(analysis.ticks, 2u);
+  EXPECT_EQ(median(analysis.hops, Hop::kMdhPosted, Hop::kStrategySeen), 100'000);
+  for (const Interval& row : analysis.hops) {
+    EXPECT_EQ(row.distribution.count, row.to == Hop::kStrategySeen ? 1u : 2u) << row.name;
+    EXPECT_LT(row.distribution.max, 1'000'000) << row.name;
+  }
+}
+
+// Time between two hops is never taken for a change of sessions.
+TEST_F(SeveralFiles, AStallOfSecondsShowsInEveryHop) {
+  const std::uint64_t second = clock::tsc_hz();
+  file("a-strategy").at(Hop::kStrategySeen, 5, second * 8);
+  file("mdh").at(Hop::kMdhRx, 5, second * 4).at(Hop::kMdhPosted, 5, second * 6);
+  file("sim").at(Hop::kSimSent, 5, second * 2);
+  const Analysis analysis = analysed();
+  EXPECT_EQ(analysis.ticks, 1u);
+  ASSERT_EQ(analysis.hops.size(), 3u);
+  for (const Interval& row : analysis.hops)
+    EXPECT_NEAR(static_cast<double>(row.distribution.max), 2e9, 1e6) << row.name;
 }
 
 // Two sessions in one ring, or a strategy's morning beside the evening of the others.

@@ -38,7 +38,8 @@ class ValueServer {
     const auto hello = link::read_program<wire::Hello>(request->hello());
     const wire::Hello ours = wire::make_hello(wire::Role::kMdh, wire::Service::kValues, "mdh");
     try {
-      owner_.start_accept(*request, link::bytes_of(ours), hello->parameters[0] != 0, {});
+      owner_.start_accept(*request, link::bytes_of(ours), hello->parameters[0] != 0, hello->role,
+                          {});
     } catch (const rdma::SetupError&) {  // the client has its reason
     }
   }

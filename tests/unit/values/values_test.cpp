@@ -13,6 +13,7 @@
 #include "common/values/value_client.hpp"
 #include "common/wire/hello.hpp"
 #include "tests/support/patience.hpp"
+#include "tests/support/thrown.hpp"
 #include "tests/unit/link/fabric.hpp"
 #include "tests/unit/values/value_server.hpp"
 
@@ -33,9 +34,9 @@ std::string text_of(std::span<const std::byte> bytes) {
 // A client and its connection. Operations wait.
 class Client {
  public:
-  Client(rdma::Device& device, const std::string& endpoint, bool writer)
+  Client(rdma::Device& device, const std::string& endpoint, bool writer, wire::Role role)
       : client_(device, "client") {
-    wire::Hello hello = wire::make_hello(wire::Role::kTool, wire::Service::kValues, "client");
+    wire::Hello hello = wire::make_hello(role, wire::Service::kValues, "client");
     hello.parameters[0] = writer ? 1 : 0;
     connection_ = link::connect_tables(device, endpoint, link::bytes_of(hello), {}, kWaitMs, "mdh")
                       .connection;
@@ -108,8 +109,12 @@ class SharedValues : public testing::Test {
     server_.reset();
     server_.emplace(*fabric_.device, *fabric_.listener, keys, writers);
   }
-  std::unique_ptr<Client> client(bool writer = true) {
-    return std::make_unique<Client>(*fabric_.device, fabric_.endpoint, writer);
+  std::unique_ptr<Client> client(bool writer = true, wire::Role role = wire::Role::kTool) {
+    return std::make_unique<Client>(*fabric_.device, fabric_.endpoint, writer, role);
+  }
+  std::string refusal(wire::Role role) {
+    const auto error = test_support::thrown<rdma::SetupError>([&] { (void)client(true, role); });
+    return error ? error->what() : "it was let in";
   }
 
   Fabric fabric_{test_support::open_test_device("mdh")};
@@ -231,13 +236,33 @@ TEST_F(SharedValues, AWriterThatIsGoneMakesRoomForAnother) {
   EXPECT_EQ(second->version(), 2u);
 }
 
+TEST_F(SharedValues, WritersOfOneRoleCannotTakeAllLanes) {
+  open(8, 3);
+  auto first = client(true, wire::Role::kStrategy);
+  const auto second = client(true, wire::Role::kStrategy);
+  EXPECT_THAT(refusal(wire::Role::kStrategy),
+              testing::HasSubstr("strategy has 2 of 3 writers of shared values already; the last "
+                                 "one is kept for another role (values.writers)"));
+  auto tool = client();
+  EXPECT_EQ(tool->put("a", "1"), ValueStatus::kOk);
+  EXPECT_THAT(refusal(wire::Role::kTool), testing::HasSubstr("there are 3 writers"));
+  // Beside the tool the other lanes are for whoever comes.
+  first.reset();
+  ASSERT_TRUE(test_support::wait_until([&] { return server_->writers() == 2; }));
+  first = client(true, wire::Role::kStrategy);
+  tool.reset();
+  ASSERT_TRUE(test_support::wait_until([&] { return server_->writers() == 2; }));
+  EXPECT_THAT(refusal(wire::Role::kStrategy), testing::HasSubstr("is kept for another role"));
+}
+
 // Each adds one to the same number by compare-and-swap; and enters the same keys as the others.
 TEST_F(SharedValues, NoChangeIsLostAndNoKeyStandsTwice) {
   constexpr int kClients = 4;
   const int rounds = link::test::over_network() ? 25 : 400;
   constexpr int kKeys = 40;
   std::vector<std::unique_ptr<Client>> clients;
-  for (int i = 0; i < kClients; ++i) clients.push_back(client());
+  for (int i = 0; i < kClients; ++i)
+    clients.push_back(client(true, i % 2 == 0 ? wire::Role::kTool : wire::Role::kStrategy));
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
   for (int i = 0; i < kClients; ++i) {
