@@ -4,6 +4,7 @@
 #include <chrono>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "sim/recordings/dbn_remarks.hpp"
 #include "sim/recordings/detail/remarks.hpp"
@@ -116,16 +117,31 @@ void DbnCsvReader::read_header() {
   }
 }
 
-// Finds the first name of every instrument. read_line() reports damage when it comes to it.
+// Finds the first name of every instrument, and which names several have: these come back to one
+// that had them before. read_line() reports damage when it comes to it.
 void DbnCsvReader::read_symbols() {
+  struct Bearers {
+    std::uint32_t now = 0;
+    std::set<std::uint32_t> before;
+  };
   std::string_view line;
-  std::map<std::uint32_t, std::string> names;
+  DbnNames::Names names;
+  std::map<std::string, Bearers, std::less<>> by_name;
+  std::set<std::string> shared;
   while (lines_.next(line) && split(line)) {
     std::uint32_t instrument = 0;
-    if (detail::parse_integer(field(kInstrument), instrument) && !field(kSymbol).empty())
-      names.try_emplace(instrument, field(kSymbol));
+    const std::string_view name = field(kSymbol);
+    if (!detail::parse_integer(field(kInstrument), instrument) || name.empty()) continue;
+    names.try_emplace(instrument, name);
+    const auto bearers = by_name.find(name);
+    if (bearers == by_name.end()) {
+      by_name.emplace(name, Bearers{instrument, {}});
+    } else if (bearers->second.now != instrument) {
+      bearers->second.before.insert(std::exchange(bearers->second.now, instrument));
+      if (bearers->second.before.contains(instrument)) shared.emplace(name);
+    }
   }
-  orders_->expect(names);
+  orders_->expect(names, shared);
   lines_.rewind();
   (void)lines_.next(line);  // the header
 }

@@ -33,6 +33,8 @@ class DbnNames {
   std::string of(std::uint32_t instrument) const;
   const Names& all() const noexcept { return names_; }
   bool by_day() const noexcept { return !mappings_.empty(); }
+  // The day at hand has its name.
+  bool is_of_day(std::uint32_t instrument) const { return of_day_.contains(instrument); }
   // Some day has a name for it.
   bool maps(std::uint32_t instrument) const;
 

@@ -115,15 +115,17 @@ DbnOrders::Instrument* DbnOrders::list(std::uint32_t instrument) {
 }
 
 // Another instrument is about to be listed by this name. One that had it on a day before, and has
-// had no record since, loses it, unless several have it at a time.
+// had no record since, loses it, unless several have it at a time: the metadata tells of this, and
+// so do records of one day.
 void DbnOrders::pass_on(const std::string& name) {
   const auto known = known_.find(name);
   if (known == known_.end() || !known->second.instrument) return;
-  const bool is_of_today = listed_.at(*known->second.instrument).day == last_ns_ / kNsPerDay;
-  if (is_of_today) known->second.shared = true;
-  if (known->second.shared) return;
+  const std::uint32_t holder = *known->second.instrument;
+  if (calls_.is_of_day(holder) || listed_.at(holder).day == last_ns_ / kNsPerDay)
+    shared_.insert(name);
+  if (shared_.contains(name)) return;
   ++counts_.renamed;
-  unlist(*known->second.instrument);
+  unlist(holder);
 }
 
 // Its orders are taken out, and its symbol is free.

@@ -101,8 +101,11 @@ class DbnOrders {
   std::size_t add_file(const std::vector<dbn::Mapping>& mappings = {});
   std::size_t files() const noexcept { return files_; }
   // Names of instruments that have none yet, before the first record: each has it until it gets
-  // another.
-  void expect(const DbnNames::Names& names) { calls_.expect(names); }
+  // another. shared: names that several instruments have at a time.
+  void expect(const DbnNames::Names& names, const std::set<std::string>& shared = {}) {
+    calls_.expect(names);
+    shared_.insert(shared.begin(), shared.end());
+  }
 
   // The messages that the record stands for are behind those that next() has not taken. symbol: as
   // its line names the instrument; empty: it does not.
@@ -164,7 +167,6 @@ class DbnOrders {
     Listed listed;
     std::optional<std::uint32_t> instrument{};
     std::set<std::string> stood_for{};  // in names_
-    bool shared = false;                // more than one instrument had it at a time
   };
   struct Snapshot {
     std::vector<dbn::MboMessage> shown{};
@@ -216,6 +218,7 @@ class DbnOrders {
   std::unordered_map<std::uint32_t, Instrument> listed_;
   std::map<std::string, Name> known_;  // by symbol
   std::vector<std::pair<std::string, std::string>> names_;
+  std::set<std::string> shared_;  // names that several instruments have at a time
   std::set<std::string> rounded_;
   std::map<std::uint32_t, Snapshot> snapshots_;  // under way, by instrument
   std::deque<Encoded> waiting_;

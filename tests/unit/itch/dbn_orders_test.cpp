@@ -413,6 +413,18 @@ TEST(DbnOrders, ANameThatEndsGoesToTheNextInstrumentOfIt) {
   EXPECT_THAT(remarks, Not(HasSubstr("#")));
 }
 
+// All futures of a product are asked for by one name. The second one is first heard of on the
+// second day, before the first one is.
+TEST(DbnOrders, ANameThatIsStillSomeonesIsNotTakenByAnother) {
+  const std::vector<dbn::Mapping> mappings{{2024'10'04, 2024'10'06, 100, "ES.FUT"},
+                                           {2024'10'04, 2024'10'06, 101, "ES.FUT"}};
+  std::vector<MboMessage> days = swapped_days();
+  days.erase(days.begin() + 1, days.begin() + 3);
+  const auto [told, remarks] = told_with(mappings, days);
+  EXPECT_THAT(told, ElementsAre("R ES.FUT", "A B 1 5@100000", "?", "R #2T", "A B 2 5@100000"));
+  EXPECT_THAT(remarks, HasSubstr("#2T is ES.FUT"));
+}
+
 // As lines of CSV name them: the second day has other numbers.
 TEST(DbnOrders, ALineOfAnotherDayTakesTheNameFromWhoHadIt) {
   const std::vector<MboMessage> days = swapped_days();

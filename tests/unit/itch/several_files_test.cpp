@@ -227,6 +227,17 @@ TEST_F(SeveralDatabentoFiles, OfLinesKeepOrdersAndLocates) {
   expect_same(read("mon.csv", "tue.csv"), test::collect(*open_recording(folder_ / "one.csv")));
 }
 
+// The name of a product, which several futures have. The second one comes first on the second day.
+TEST_F(SeveralDatabentoFiles, OfLinesDoNotPassANameOnThatSeveralHave) {
+  const std::vector<dbn::Mapping> names{{0, 0, 100, "ES.FUT"}, {0, 0, 101, "ES.FUT"}};
+  write_csv("one.csv", names,
+            {at(0, 0, mbo('A', 'B', 1, 10, 50, 100)), at(1, 0, mbo('A', 'B', 2, 20, 60, 101)),
+             at(1, 1, mbo('C', 'B', 1, 10, 20, 100))});
+  EXPECT_THAT(
+      test::texts(*open_recording(folder_ / "one.csv")),
+      ElementsAre("R ES.FUT", "A B 1 50@100000", "?", "R #2T", "A B 2 60@200000", "X 1 20"));
+}
+
 // Half a snapshot is in the first file.
 TEST_F(SeveralDatabentoFiles, ASnapshotGoesOnOverTheBorder) {
   Records first = joined(monday(), {tuesday()[0], tuesday()[1]});

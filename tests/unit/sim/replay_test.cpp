@@ -1,7 +1,6 @@
 
 #include <gtest/gtest.h>
 
-#include "common/base/error.hpp"
 #include "common/iex/codec.hpp"
 #include "common/iex/iex_tp.hpp"
 #include "common/net/multicast.hpp"
@@ -34,21 +33,6 @@ std::vector<Bytes> orders(std::uint64_t count, std::uint64_t step_ns, Side side 
 std::vector<Bytes> listed(std::vector<Bytes> messages) {
   messages.insert(messages.begin(), directory(7, "ZAAA"));
   return messages;
-}
-TEST(Pace, ChangesItsSpeedWhereItIs) {
-  Pace pace({});
-  EXPECT_EQ(pace.due(kOpenNs), 0u);
-  EXPECT_EQ(pace.due(kOpenNs + 20 * kMs), 20 * kMs);
-  EXPECT_EQ(pace.set_speed(10, 10 * kMs), 11 * kMs) << "what is left of the wait is a tenth";
-  EXPECT_EQ(pace.due(kOpenNs + 120 * kMs), 21 * kMs);
-  EXPECT_EQ(pace.set_speed(0.5, 25 * kMs), 21 * kMs) << "it is due already";
-  EXPECT_EQ(pace.due(kOpenNs + 121 * kMs), 23 * kMs);
-  // Before it has begun, by the rate: from then on.
-  Pace later({.rate = 1'000'000, .burst = 1, .from_ns = kOpenNs});
-  EXPECT_EQ(later.due(kOpenNs - 1), 0u);
-  EXPECT_EQ(later.set_speed(2, 0), 0u);
-  EXPECT_EQ(later.due(kOpenNs), 0u);
-  EXPECT_EQ(later.due(kOpenNs + 10 * kMs), 5 * kMs);
 }
 
 TEST(LagHistogram, GivesQuantilesToSixPercentAndTheMaximumExactly) {
