@@ -183,6 +183,30 @@ TEST_F(Deterministic, ASecondDayTradesAndBothConserve) {
             held_of(read_file(*folder_ / "days1/strategy.summary.json"), "positions", "shares"));
 }
 
+// Two days of ten seconds, from mdh's count of days to the plugin.
+TEST_F(Deterministic, TheMarketsClockGoesOnInAShortSecondDay) {
+  const PipelineFolder own;
+  const std::string file = own / "short.itch50";
+  ASSERT_THAT(run({program("tickpath"), "generate", file, "--days", "2", "--messages", "4000",
+                   "--symbols", "2", "--duration", "10"}),
+              Ends(0));
+  const std::string path = own.config_dir() + "/strategy.toml", text = read_file(path);
+  const std::string plugin = std::filesystem::path(program("x")).parent_path().parent_path() /
+                             "tests/plugins/market_seconds.so";
+  write_file(path, text.substr(0, text.find("[[plugin]]")) + "[[plugin]]\nid = 1\nfile = \"" +
+                       plugin + "\"\n");
+  const Finished finished =
+      test_support::run({program("tickpath"), "replay", "--deterministic", own.config_dir(),
+                         "--run-dir", own / "short", "--set", "sim:replay.file=" + file},
+                        own.path(), kPatience);
+  EXPECT_EQ(finished.exit_code, 0) << finished.output;
+  const std::string log = read_file(own / "short/lockstep.log");
+  const std::size_t at = log.find(" seconds of the market");
+  ASSERT_NE(at, std::string::npos) << log;
+  const std::size_t begin = log.find_last_not_of("0123456789", at - 1) + 1;
+  EXPECT_GE(std::stoi(log.substr(begin, at - begin)), 18) << "of twenty";
+}
+
 TEST_F(Deterministic, AConfigurationWithMulticastIsReplayedToTheSame) {
   expect_equal(replay("multicast", {"--set", "mdh:publish.mode=multicast"}));
 }
