@@ -17,7 +17,8 @@
 //  - A receive begins with kGrhBytes of room for a GRH, on every provider; the datagram lies behind
 //    it, and Completion::byte_length counts both, as in verbs. Post receives of kGrhBytes and the
 //    longest datagram that may come: one that does not fit is dropped as well. shm leaves the
-//    receive posted for the next; a device may use it up, or complete it as kLocalLength.
+//    receive posted for the next. A device may use it up, complete it as kLocalLength, or fail the
+//    queue pair (rxe of Linux 6.1: IBV_WC_LOC_QP_OP_ERR, kGeneral).
 //  - The sender never waits for a receiver, and its cost does not grow with their number.
 //
 // Threads: as everywhere in rdma.hpp. Set-up belongs to the control thread and may throw

@@ -206,9 +206,13 @@ TEST_P(Datagrams, LongerThanTheirReceiveHarmNobodyButTheReceiver) {
   mine.reach(other.queue_pair().address());
   EXPECT_EQ(mine.send(1, 1, 1000), "") << "the sender is not told";
   expect_none(other.receive(1, kSilenceMs));
-  if (!other.failure().empty()) {
-    EXPECT_EQ(other.failure(), to_string(CompletionStatus::kLocalLength));
-  }
+  const auto may_say = [&other](CompletionStatus status) {
+    return other.failure() == to_string(status);
+  };
+  // rxe's "local QP operation error" may have other causes, too.
+  EXPECT_TRUE(other.failure().empty() || may_say(CompletionStatus::kLocalLength) ||
+              may_say(CompletionStatus::kGeneral))
+      << other.failure() << ": " << other.queue_pair().error_text();
   DatagramSide& third = side();
   mine.reach(third.queue_pair().address());
   EXPECT_EQ(mine.send(2, 5, kLength), "");

@@ -112,7 +112,7 @@ class FailedDevice : public testing::Test {
 using Sides = testing::Types<Connected, Datagrams>;
 TYPED_TEST_SUITE(FailedDevice, Sides);
 
-// The device completes late what was flushed in its place.
+// Such a device may complete late what was flushed in its place.
 TYPED_TEST(FailedDevice, CompletesNothingASecondTime) {
   auto& side = this->side_;
   side.verbs.keep_completions();
