@@ -101,7 +101,7 @@ void Place::write_disk(const Disk& disk) {
   std::vector<fs::path> former;
   for (const fs::directory_entry& entry : fs::directory_iterator(around_.folder))
     if (entry.path().filename().string().starts_with(prefix)) former.push_back(entry.path());
-  // An image of the host: the pair's file keeps its inode, by which a copied file would be known.
+  // The pair's file keeps its inode, by which a copied file would be known.
   for (const fs::path& path : former)
     if (path.extension() != ".pair" || disk.files.empty()) fs::remove_all(path);
   for (const auto& [path, content] : disk.files) write_file(path, content);
@@ -149,6 +149,13 @@ void Place::copy_disk() {
 
 void Place::put_copy_back() {
   end();
+  // An image of the whole host, which is started with it; or files, among them a pair's file with
+  // another inode.
+  const bool is_image = around_.random.one_in(2);
+  if (is_image)
+    ++boot_;
+  else
+    fs::remove(file(".pair"));
   write_disk(*copy_);
   copy_.reset();
   old_ = true;

@@ -250,6 +250,7 @@ TEST_F(SharedValues, WritersOfOneRoleCannotTakeAllLanes) {
   first.reset();
   ASSERT_TRUE(test_support::wait_until([&] { return server_->writers() == 2; }));
   first = client(true, wire::Role::kStrategy);
+  ASSERT_TRUE(test_support::wait_until([&] { return server_->writers() == 3; }));
   tool.reset();
   ASSERT_TRUE(test_support::wait_until([&] { return server_->writers() == 2; }));
   EXPECT_THAT(refusal(wire::Role::kStrategy), testing::HasSubstr("is kept for another role"));
