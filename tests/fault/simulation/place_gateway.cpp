@@ -69,7 +69,7 @@ void Place::begin_to_lead() {
   const bool meet = is_answered_by_other() && around_.now() - around_.peers_met_ns > kToAskNs;
   const bool beside_whole = !process_->led_alone && !other_->old_ && meet &&
                             other_->waits_whole() && other_->pair()->word().epoch >= led_in_;
-  if (old_ && beside_whole && epoch != led_in_)
+  if (old_ && beside_whole && epoch != led_in_ && !around_.books_are_old)
     around_.problem =
         "oeg " + std::to_string(id_) + " leads with a book that is cut, beside one that is whole";
   if (old_) around_.books_are_old = true;  // also in an epoch that it has lost
