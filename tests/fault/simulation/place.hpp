@@ -142,7 +142,9 @@ class Place {
     std::uint64_t joins_until_ns = 0;
     std::uint64_t successor_until_ns = 0;
     std::uint64_t other_claims_until_ns = 0;
-    bool led_alone = false;  // by the witness's word, when its host was started
+    // When it asked for its place again, after a start of its host: the witness said that it had
+    // led alone, and the other one answered.
+    bool led_alone = false, other_answered = false;
     std::unique_ptr<oeg::Journal> journal;
     std::unique_ptr<oeg::Pair> pair;
     // Control thread.

@@ -118,6 +118,7 @@ bool Place::begin_after_boot() {
   const auto word = wire::Leadership::of_word(block == nullptr ? 0 : block->word);
   if (block != nullptr) process_->rules.look_back(word);
   process_->led_alone = word.alone && word.leader == id_;
+  process_->other_answered = is_answered_by_other();
   const bool other_waits = is_answered_by_other() && !other_->leads() && other_->waits_whole();
   const bool other_is_whole = block != nullptr && other_waits &&
                               process_->rules.other_is_whole(word, other_->pair()->word());
