@@ -5,7 +5,7 @@
 //   pair_simulation --seeds 100000 --from 1     # many; ends with the tenth that does not hold
 //   pair_simulation --from 4711 --tell          # one, with what happens in it
 //   pair_simulation --mutants                   # rules broken on purpose: each must be found
-//   pair_simulation --mutant 4                  # the fourth of them
+//   pair_simulation --mutant 4 --mutant 7       # the fourth and the seventh of them
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -32,7 +33,7 @@ struct Options {
   std::uint64_t seeds = 0;  // 0: one, or as many as finding a mutant may take
   bool tells = false;
   bool mutants = false;
-  std::size_t mutant = 0;  // from 1; 0: all
+  std::set<std::size_t> chosen;  // of them, from 1; empty: all
 };
 
 struct Mutant {
@@ -154,7 +155,7 @@ int run_mutants(const Options& options) {
   bool all_found = true;
   for (const Mutant& mutant : kMutants) {
     const auto number = static_cast<std::size_t>(&mutant - kMutants) + 1;
-    if (options.mutant != 0 && options.mutant != number) continue;
+    if (!options.chosen.empty() && !options.chosen.contains(number)) continue;
     const std::uint64_t seeds = options.seeds == 0 ? kMutantSeeds : options.seeds;
     all_found &= find(runs, mutant, options.from, seeds).has_value();
     std::fflush(stdout);
@@ -172,7 +173,7 @@ std::optional<Options> parse(int count, char** words) {
     else if (word == "--mutants")
       options.mutants = true;
     else if (word == "--mutant" && has_number)
-      options.mutants = (options.mutant = std::strtoull(words[++at], nullptr, 10)) != 0;
+      options.chosen.insert(std::strtoull(words[++at], nullptr, 10));
     else if (word == "--seeds" && has_number)
       options.seeds = std::strtoull(words[++at], nullptr, 10);
     else if (word == "--from" && has_number)
@@ -204,5 +205,6 @@ int main(int count, char** words) {
                  "[--mutant N]\n");
     return 2;
   }
-  return options->mutants ? tickpath::run_mutants(*options) : tickpath::run_seeds(*options);
+  return options->mutants || !options->chosen.empty() ? tickpath::run_mutants(*options)
+                                                      : tickpath::run_seeds(*options);
 }

@@ -85,7 +85,7 @@ void Place::sync() {
 void Place::begin_again() {
   Process& process = *process_;
   const bool led = process.rules.role() == Role::kLeader || process.rules.role() == Role::kClaimant;
-  if (led && !process.memory.is_of_this_boot()) {
+  if (led && !process.memory.is_of_this_boot() && around_.keeps(Habit::kAsksBeforeItLeads)) {
     process.begun = begin_after_boot();
     return;
   }
