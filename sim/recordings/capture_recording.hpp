@@ -1,17 +1,17 @@
 // Packet captures of an ITCH feed as recordings: the MoldUDP64 datagrams of a pcap or pcapng file,
 // put in order by their sequence numbers.
 //
-// The first session that begins with an ITCH 5.0 message is read. When it has ended, or has been
-// silent for kSessionSilenceNs, a session that begins at 1 is read behind it: another day, which S
-// 'C' and 'O' part from the one before where the feed does not. Redundant channels (A and B)
-// of it in one capture are arbitrated: each message is delivered once, from whichever packet came
-// first, in order. A packet from the future waits until the missing ones have come, or
+// The first session that begins with an ITCH 5.0 message is read. It is over when it has ended, or
+// has been silent for kSessionSilenceNs. Then a session that begins at 1 is read, as another day.
+// If the feed does not part the two days, S 'C' and 'O' are put between them. Redundant channels (A
+// and B) of a session in one capture are arbitrated: each message is delivered once, from whichever
+// packet came first, in order. A packet from the future waits until the missing ones have come, or
 // kHeldPacketsMax packets wait: then it is a gap, counted, and the replay goes on behind it. So is
 // what is missing at either end: a heartbeat or an end of session names the next number (MoldUDP64
 // 1.00, "Heartbeats", "End of Session").
 //
-// Messages are due as the capture's clock says: the first that has an ITCH time is due then, the
-// others as much later as their packets came later.
+// Messages are due as the capture's clock says. The first that has an ITCH time is due at that
+// time, the others as much later as their packets came later.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
-// What the instruments of Databento's records are called, by the day: from the metadata (days are
-// UTC), from mappings in the stream, from lines of CSV. The newest name counts. A name of the
-// metadata ends with its interval.
+// What the instruments of Databento's records are called, by the day. Names come from the metadata
+// (days are UTC), from mappings in the stream, and from lines of CSV. The newest name counts. A
+// name of the metadata ends with its interval.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A packet capture of IEX DEEP, or several, as a recording, for those who replay one: its messages
-// as they are, due as the venue sent them (the send times of their segments, UTC). Where the
+// One packet capture of IEX DEEP, or several, as a recording to be replayed. Its messages are as
+// they were, due as the venue sent them (the send times of their segments, UTC). Where the
 // numbering restarts, updates of size 0 take out every level of before: books begin anew. If a day
 // had ended by then, a start of messages begins another, whether the capture has one or not. A
 // numbering of another date ends the day before, where the capture lacks its end.

@@ -19,10 +19,10 @@ namespace tickpath::itch {
 // "a.itch50,b.itch50" at its commas; a file of the whole name is itself.
 std::vector<std::string> split_files(const std::filesystem::path& path);
 
-// Times go on over the files: what begins earlier than the file before ended is of a later day. If
-// that file lacks the end of its day (an extract does), an end of messages (S 'C') is put before
-// the day that begins: whoever reads the stream would keep the orders and locates of the day
-// before.
+// Times go on over the files: what begins earlier than the file before ended is of a later day.
+// That file may lack the end of its day, as extracts do. Then an end of messages (S 'C') is put
+// before the day that begins. Without it readers of the stream would keep the orders and locates of
+// the day before.
 //
 // Files of Databento are one recording of one DbnOrders, which knows the days itself. They do not
 // mix with others.

@@ -67,8 +67,8 @@ void add_inspect_command(CLI::App& app);
 // What a person reads of `status`: a line a program, what it counts below it, none longer than
 // `columns`.
 std::string status_text(const control::Json& all, std::size_t columns);
-// What status_text() is to show of one look beside the one before: what each key counter has grown
-// by a second, and none that is 0.
+// What status_text() is to show of one look, given the look before: the growth of each key counter
+// a second, without counters that are 0.
 control::Json watched(control::Json all, const control::Json& before);
 // Drawn over what stands on a terminal of this size. Lines that do not fit are counted.
 std::string screen_text(const std::string& text, std::size_t rows, std::size_t columns);

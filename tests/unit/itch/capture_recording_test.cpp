@@ -296,7 +296,7 @@ TEST(CaptureRecordings, GoOnWithASessionThatBeginsWhenTheOneBeforeIsSilent) {
   EXPECT_THAT(reader->remarks(), HasSubstr("\"SESSION001\", 1 later sessions, each another day"));
 }
 
-// Neither feed tells of days: a restarted sender.
+// Neither session has events of a day: its sender was restarted.
 TEST(CaptureRecordings, PartASessionThatHasNoDayFromTheOneBefore) {
   Bytes end = test::mold_packet(10, {});  // three messages are lost before
   end[18] = end[19] = std::byte{0xff};

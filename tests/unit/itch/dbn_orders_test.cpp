@@ -129,7 +129,7 @@ TEST(DbnOrders, AnOrderThatASnapshotShowsAgainKeepsItsPlace) {
                   "X 1 50"));
 }
 
-// Whoever queues behind 901 stays there.
+// Orders that queue behind 901 stay there.
 TEST(DbnOrders, AnOrderThatIsAddedAgainKeepsItsPlaceUnlessItMovesOrGrows) {
   EXPECT_THAT(
       converted({mbo('A', 'B', 901, 100, 50), mbo('A', 'B', 901, 100, 50),
