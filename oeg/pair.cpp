@@ -32,8 +32,8 @@ constexpr std::uint64_t kWitnessAnswersNs = 300'000'000;
 // So long a word is waited for before the other one is asked who leads: longer, too.
 constexpr std::uint64_t kWaitsNs = 500'000'000;
 
-// So long one that the witness has told of the other one's claim waits for that one's word: it may
-// have given its claim up, and start again to join. Longer than that start takes.
+// The witness may hold a claim of the other one, which may have given it up and be starting again
+// to join. It is waited for so long: longer than that start takes.
 constexpr std::uint64_t kOtherAnswersNs = 1'000'000'000;
 
 // The other one is looked at so much more often than any other peer: what its death costs begins

@@ -153,7 +153,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   // The other one remembers what it was, has renounced, and asks to join. This one leads by the
   // witness's word, or by this alone where none answers. renounced: Succession::renounced().
   void peer_renounced(wire::Leadership renounced) noexcept {
-    renounced_by_peer_.store(renounced.word(), std::memory_order_relaxed);
+    peer_joins(renounced);
     // Release: pairs with the acquires of renounced_. Without it an older word could be read.
     renounced_.store(true, std::memory_order_release);
   }
@@ -179,14 +179,18 @@ class Pair final : public JournalPort, public fix::SessionMirror {
     other_leads_.store(theirs.word(), std::memory_order_relaxed);
     return true;
   }
-  // Both wait for a word: whether this one is to give way (Succession::gives_way_to()). One that
-  // led alone has acted since, and does not.
-  bool gives_way_to(bool their_books_may_be_cut) const noexcept {
-    if (acts_alone() && !books_may_be_cut()) return false;
-    const bool cut = books_may_be_cut();
-    return cut == their_books_may_be_cut ? options_.place == 2 : cut;
-  }
   bool books_may_be_cut() const noexcept { return shown_books_may_be_cut_.get() != 0; }
+  // This one waits for a word, and has all that its leader had.
+  bool waits_whole() const noexcept {
+    return waits_for_word() && !acts_alone() && !books_may_be_cut();
+  }
+  // Both wait for a word: whether this one is to give way (Succession::gives_way()). One that led
+  // alone has acted since, and does not.
+  bool gives_way_to(bool their_books_may_be_cut) const noexcept {
+    const bool cut = books_may_be_cut();
+    return (cut || !acts_alone()) &&
+           Succession::gives_way(options_.place, cut, their_books_may_be_cut);
+  }
   // Then it renounces. Forgotten where a witness decides meanwhile.
   void give_way() noexcept { gives_way_.store(true, std::memory_order_relaxed); }
   // A person's word, where this one waits for a witness's: it leads, in a later epoch than `known`.

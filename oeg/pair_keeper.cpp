@@ -41,8 +41,8 @@ constexpr std::chrono::milliseconds kSnapshotTry{5};
 // Until the datapath has heard a person's word: a turn or two, unless it does not run.
 constexpr std::int64_t kFoundNs = 1'000'000'000;
 constexpr std::chrono::milliseconds kFoundLook{1};
-// So long a pair's leader whose host was started waits for a standby that runs: its takeover takes
-// some 20 ms, and it has the whole book.
+// A pair's leader whose host was started waits so long for a standby that runs. That one has the
+// whole book, and its takeover takes some 20 ms.
 constexpr std::int64_t kOtherClaimsNs = 2'000'000'000;
 // A takeover that takes longer waits for somebody else, not for a CPU.
 constexpr std::int64_t kTakeoverNs = 1'000'000'000;
@@ -187,14 +187,15 @@ void PairKeeper::begin_after_boot() {
     // earlier leader may not know yet that this oeg has led since.
     const std::string answer = questions_.who_leads();
     const auto theirs = leads_by(answer, other_place());
-    const auto block = questions_.newest_word(true);
+    const bool lost = theirs && Succession::is_lost(start_.rules.word(), *theirs);
+    const auto block = lost ? std::nullopt : questions_.newest_word(true);
     const auto word = wire::Leadership::of_word(block ? block->word : 0);
-    // A standby that waits for the word has all that a pair's leader had; this one's journal may
+    // A standby that waits for the word has all that a pair's leader had. This one's journal may
     // have lost its end.
     const auto waits = waits_by(answer, config_.pair.place);
     const bool other_is_whole = block && waits && start_.rules.other_is_whole(word, *waits);
     if (block) start_.rules.look_back(word);
-    if (other_is_whole || (theirs && Succession::is_lost(start_.rules.word(), *theirs))) {
+    if (lost || other_is_whole) {
       start_.rules.renounce();
       return remember();
     }
@@ -529,8 +530,7 @@ void PairKeeper::tell_who_leads(rdma::ConnectionRequest& request) const {
   const Pair& pair = *datapath_->pair();
   const wire::Leadership word{pair.word().epoch, config_.pair.place, !pair.has_standby()};
   if (datapath_->leads()) return request.reject(leads_answer(word));
-  const bool whole = pair.waits_for_word() && !pair.acts_alone() && !pair.books_may_be_cut();
-  request.reject(whole ? waits_answer(pair.word()) : std::string(wire::kDoesNotLead));
+  request.reject(pair.waits_whole() ? waits_answer(pair.word()) : std::string(wire::kDoesNotLead));
 }
 
 void PairKeeper::accept_standby(rdma::ConnectionRequest& request, const wire::Hello& hello) {

@@ -92,7 +92,7 @@ class Succession {
   // The host was started since: the newest of what was known may not have reached the disk, nor the
   // end of its journal. Only who leads by the word of the witness asks to go on; all others have to
   // join. A pair's leader does so only at the life of the witness that it knew, and gives way to a
-  // standby that waits, too (gives_way_to()). witness 0: which life holds the word is not known.
+  // standby that waits, too (gives_way()). witness 0: which life holds the word is not known.
   // False: it led alone by a later word, which the witness has lost. Then neither of the two can be
   // believed.
   bool begin_after_boot(wire::Leadership found, std::uint64_t witness) noexcept;
@@ -106,9 +106,10 @@ class Succession {
   }
   // Whether it waits for a pair's place with books that the start of its host may have cut.
   bool books_may_be_cut() const noexcept { return after_boot_; }
-  // Both wait for a word: whether this one renounces. Whose books are whole leads; else place 1.
-  bool gives_way_to(bool their_books_may_be_cut) const noexcept {
-    return after_boot_ == their_books_may_be_cut ? self_ == 2 : after_boot_;
+  // Both wait for a word: whether the one at this place renounces. Whose books are whole leads;
+  // else place 1.
+  static bool gives_way(std::uint8_t place, bool cut, bool their_books_may_be_cut) noexcept {
+    return cut == their_books_may_be_cut ? place == 2 : cut;
   }
   // What a witness holds, while this one asks to join: is_from_before() counts from now on.
   void look_back(wire::Leadership found) noexcept {

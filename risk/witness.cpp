@@ -32,52 +32,53 @@ std::uint64_t draw_incarnation() {
 // Host order: this program writes and reads it. Files of former versions end behind the word.
 struct SavedWord {
   static constexpr char kMagic[8] = {'t', 'k', 'w', 'o', 'r', 'd', '1', 0};
-  char magic[8];
-  std::uint64_t word;
-  std::uint64_t pair;  // OegConfig::pair_id(); 0: none has asked
+  char magic[8]{};
+  std::uint64_t word = 0;
+  std::uint64_t pair = 0;  // OegConfig::pair_id(); 0: none has asked
 };
 constexpr std::streamsize kFormerBytes = 16;
 
-// All 0: there is no such file.
-SavedWord read_word(const std::string& path) {
-  SavedWord saved{};
+}  // namespace
+
+// Nothing in it: there is no such file.
+Witness::Saved Witness::read(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return saved;
+  if (!file) return {};
+  SavedWord saved{};
   file.read(reinterpret_cast<char*>(&saved), sizeof(saved));
   if (file.gcount() < kFormerBytes ||
       std::memcmp(saved.magic, SavedWord::kMagic, sizeof(saved.magic)) != 0)
     throw Error(path +
                 " is not the word of a witness. Move it away; the oeg that leads writes it again");
-  return saved;
+  return {saved.word, saved.pair};
 }
-
-}  // namespace
 
 Witness::Witness(rdma::Device& device, const std::string& endpoint, std::string name,
                  std::string file)
     : name_(std::move(name)),
       file_(std::move(file)),
+      saved_(read(file_)),
+      pair_(saved_.pair),
       region_(device.allocate(sizeof(wire::WitnessBlock), rdma::kLocalWrite | kPairsRights,
                               name_ + ".witness")),
       block_(new (region_->data()) wire::WitnessBlock{}),
       listener_(device.listen(endpoint)),
       peers_(device) {
-  const SavedWord saved = read_word(file_);
   block_->incarnation = draw_incarnation();
-  block_->word = saved_ = saved.word;
-  pair_ = saved_pair_ = saved.pair;
+  block_->word = saved_.word;
 }
 
 Witness::~Witness() { save(); }
 
 // On the disk when it returns, or tried again at the next tick.
 void Witness::save() noexcept {
-  const SavedWord now{{'t', 'k', 'w', 'o', 'r', 'd', '1', 0}, leadership().word(), pair_};
-  if (now.word == saved_ && now.pair == saved_pair_) return;
+  const Saved now{leadership().word(), pair_};
+  if (now == saved_) return;
+  SavedWord written{.word = now.word, .pair = now.pair};
+  std::memcpy(written.magic, SavedWord::kMagic, sizeof(written.magic));
   try {
-    replace_file(file_, {{reinterpret_cast<const char*>(&now), sizeof(now)}});
-    saved_ = now.word;
-    saved_pair_ = now.pair;
+    replace_file(file_, {{reinterpret_cast<const char*>(&written), sizeof(written)}});
+    saved_ = now;
     save_failed_ = false;
   } catch (const std::exception& error) {
     if (!std::exchange(save_failed_, true))

@@ -44,16 +44,22 @@ class Witness {
   void register_counters(control::Counters& counters) const;
 
  private:
+  struct Saved {
+    std::uint64_t word = 0;
+    std::uint64_t pair = 0;
+    bool operator==(const Saved&) const = default;
+  };
+
+  static Saved read(const std::string& path);
   void accept(rdma::ConnectionRequest& request);
   void refuse_other_pair(rdma::ConnectionRequest& request, const std::string& who);
   void save() noexcept;
 
   std::string name_;
   const std::string file_;
-  std::uint64_t saved_ = 0;       // the word in the file
-  std::uint64_t saved_pair_ = 0;  // the pair in the file
-  std::uint64_t pair_ = 0;        // OegConfig::pair_id() of who asked first; 0: nobody
-  bool save_failed_ = false;      // the last time; that is logged once
+  Saved saved_;               // in the file
+  std::uint64_t pair_;        // OegConfig::pair_id() of who asked first; 0: nobody
+  bool save_failed_ = false;  // the last time; that is logged once
   std::unique_ptr<rdma::MemoryRegion> region_;  // outlives the connections
   wire::WitnessBlock* block_;
   std::unique_ptr<rdma::Listener> listener_;

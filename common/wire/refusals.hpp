@@ -22,8 +22,8 @@ inline constexpr std::uint8_t kAsksOnly = 1;
 inline constexpr std::string_view kLeadsInEpoch = "leads, in epoch ";
 inline constexpr std::string_view kNeedsNobody = ", alone";
 // The other answers to anything of Service::kStandby: this one runs, and has a part in who leads.
-// Or it waits for a witness's word, as a standby of a leader that is gone, whose epoch follows: it
-// has all that that one had.
+// Or it waits for a witness's word, as the standby of a leader that is gone. It has all that the
+// leader had, whose epoch follows.
 inline constexpr std::string_view kDoesNotLead = "it does not lead";
 inline constexpr std::string_view kWaitsForWord = "it waits for the word, after epoch ";
 // Service::kStandby with this flag: an oeg asks who leads, and nobody gives way to the question.

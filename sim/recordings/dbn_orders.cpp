@@ -114,9 +114,9 @@ DbnOrders::Instrument* DbnOrders::list(std::uint32_t instrument) {
   return &listed_.emplace(instrument, Instrument{.listed = known->listed}).first->second;
 }
 
-// Another instrument is about to be listed by this name. One that had it on a day before, and has
-// had no record since, loses it, unless several have it at a time: the metadata tells of this, and
-// so do records of one day.
+// Another instrument is about to be listed by this name. Its holder loses it if it had the name on
+// a day before and has had no record since. Several instruments may have a name at a time, by the
+// metadata or by records of one day. Then nobody loses it.
 void DbnOrders::pass_on(const std::string& name) {
   const auto known = known_.find(name);
   if (known == known_.end() || !known->second.instrument) return;
@@ -310,12 +310,7 @@ void DbnOrders::apply(const dbn::MboMessage& record) {
 void DbnOrders::add(const dbn::MboMessage& record) {
   if (const auto before = at_->orders.find(record.order_id); before != at_->orders.end()) {
     ++counts_.repeated_orders;
-    Order& order = before->second;
-    if (keeps_its_place(order, record)) {
-      order.filled = 0;
-      if (record.size < order.shares) reduce(before, order.shares - record.size);
-      return;
-    }
+    if (keeps_its_place(before->second, record)) return stay(before, record.size);
     remove(before);
   }
   std::uint32_t price = 0;
@@ -362,6 +357,12 @@ void DbnOrders::reduce(Orders::iterator order, std::uint32_t shares) {
                    .cancelled_shares = shares});
 }
 
+// The order is shown where it stands, with so many shares, no more than it has.
+void DbnOrders::stay(Orders::iterator order, std::uint32_t shares) {
+  order->second.filled = 0;
+  if (shares < order->second.shares) reduce(order, order->second.shares - shares);
+}
+
 void DbnOrders::cancel(const dbn::MboMessage& record) {
   const auto found = at_->orders.find(record.order_id);
   if (found == at_->orders.end()) {
@@ -384,10 +385,7 @@ void DbnOrders::modify(const dbn::MboMessage& record) {
   order.filled = 0;
   std::uint32_t price = 0;
   if (!price_of(record, order.side, price) || record.size == 0) return remove(found);
-  if (price == order.price && record.size <= order.shares) {
-    if (record.size < order.shares) reduce(found, order.shares - record.size);
-    return;
-  }
+  if (price == order.price && record.size <= order.shares) return stay(found, record.size);
   // A fill took all of it, and now it is said to be there: as good as new.
   if (order.shares == 0) {
     at_->orders.erase(found);
@@ -566,16 +564,15 @@ void DbnOrders::settle(const std::vector<dbn::MboMessage>& shown) {
   std::unordered_map<std::uint64_t, const dbn::MboMessage*> by_id;
   for (const dbn::MboMessage& record : shown) by_id[record.order_id] = &record;
   for (const auto& each : orders_by_arrival()) {
-    Order& order = each->second;
+    const Order& order = each->second;
     const auto now = by_id.find(each->first);
     if (now == by_id.end() || !keeps_its_place(order, *now->second)) {
       remove(each);
       continue;
     }
-    order.filled = 0;
     const std::uint32_t shares = now->second->size;
     by_id.erase(now);
-    if (shares < order.shares) reduce(each, order.shares - shares);
+    stay(each, shares);
   }
   for (const dbn::MboMessage& record : shown)
     if (const auto left = by_id.find(record.order_id);

@@ -12,9 +12,9 @@
 //   R clear                     D for every order of the instrument
 //
 // A trade without a side is of an auction when the book is locked or crossed, or when its price is
-// beyond the best bid or offer: continuous trading does neither. Nothing else in the data tells an
-// auction. The fills of its time are executions of the cross (C, not printable), as ITCH has them:
-// the Q has the shares.
+// beyond the best bid or offer. Continuous trading does neither, and nothing else in the data shows
+// an auction. The fills of its time are executions of the cross (C, not printable), as ITCH has
+// them: the Q has the shares.
 //
 // A snapshot is R and then the orders that rest, all flagged kSnapshot. A record of its instrument
 // without the flag, or the end, shows that it is whole. So does a record of another instrument
@@ -29,10 +29,10 @@
 // keeps its place in the queue among the orders of sim's participants.
 //
 // References are given anew, from 1: order ids need not be unique over instruments. Symbols that
-// are named before the first record (by the metadata or a mapping) are listed (R) before it, so
-// that whoever waits for a symbol finds it; the others when they are named or first appear. An
-// instrument whose name ITCH cannot say (more than eight characters, none, or another's) is listed
-// as "#" and its number in base 36; names() tells which.
+// the metadata or a mapping names before the first record are listed (R) before it, so that whoever
+// waits for a symbol finds it. The others are listed when they are named or first appear. ITCH
+// cannot say some names: more than eight characters, none, or another instrument's. Such an
+// instrument is listed as "#" and its number in base 36; names() has them.
 //
 // Ids may be given anew each day, so a name is that of its day. It comes from the metadata (days
 // are UTC), from a mapping in the stream, or from a line of CSV. An instrument that is named anew
@@ -110,11 +110,9 @@ class DbnOrders {
   // The messages that the record stands for are behind those that next() has not taken. symbol: as
   // its line names the instrument; empty: it does not.
   void take(const dbn::MboMessage& record, const std::string& symbol = {});
-  // Makes the messages of snapshots that are under way. At the end of the records nothing else
-  // shows that they are whole. False: there are none.
-  bool tell_snapshots();
-  // Behind the last record of a file, once or more. Behind the last file, or the one whose damage
-  // ends the recording, it tells snapshots. False: there are none.
+  // To be called once or more when a file has no more records. After the last file, or the one
+  // whose damage ends the recording, it makes the messages of snapshots that are under way: nothing
+  // else shows that they are whole. False: there are none.
   bool end_file(std::size_t file, bool damaged);
   // The file at hand begins before the one before ended.
   bool goes_back() const noexcept { return goes_back_; }
@@ -206,12 +204,14 @@ class DbnOrders {
   void clear();
   bool take_snapshot(const dbn::MboMessage& record);
   void end_snapshots(const dbn::MboMessage& record);
+  bool tell_snapshots();
   void tell_snapshot(std::uint32_t instrument, const Snapshot& snapshot);
   void settle(const std::vector<dbn::MboMessage>& shown);
   static bool keeps_its_place(const Order& order, const dbn::MboMessage& now) noexcept;
   std::vector<Orders::iterator> orders_by_arrival();
   void turn_to(Instrument& instrument);
   void reduce(Orders::iterator order, std::uint32_t shares);
+  void stay(Orders::iterator order, std::uint32_t shares);
   void remove(Orders::iterator order);
 
   DbnNames calls_;  // what instruments are called

@@ -1,29 +1,27 @@
 #include "sim/recordings/dbn_remarks.hpp"
 
-#include <set>
-
 #include "sim/recordings/detail/remarks.hpp"
 
 namespace tickpath::itch {
 namespace {
 
-// ": ES, NQ and 3 more".
-std::string names_text(const std::set<std::string>& symbols) {
-  constexpr std::size_t kShown = 8;
-  std::string text;
-  std::size_t shown = 0;
-  for (const std::string& symbol : symbols) {
-    if (shown == kShown) return text + " and " + std::to_string(symbols.size() - kShown) + " more";
-    text += (shown++ == 0 ? ": " : ", ") + symbol;
+constexpr std::size_t kShown = 8;
+
+// "ES, NQ and 3 more": the first of them, each as `text` says it.
+std::string some_of(const auto& all, const auto& text) {
+  std::string shown;
+  std::size_t count = 0;
+  for (const auto& each : all) {
+    if (count == kShown) return shown + " and " + std::to_string(all.size() - kShown) + " more";
+    shown += (count++ == 0 ? "" : ", ") + text(each);
   }
-  return text;
+  return shown;
 }
 
 }  // namespace
 
 std::string remarks_of(const DbnOrders& orders, std::size_t file) {
   if (file + 1 != orders.files()) return "market by order, times UTC";
-  constexpr std::size_t kNamesShown = 8;
   const DbnCounts& counts = orders.counts();
   std::string text = std::to_string(counts.records) + " records of market by order" +
                      (orders.files() == 1 ? "" : " in all files") + ", times UTC";
@@ -37,7 +35,8 @@ std::string remarks_of(const DbnOrders& orders, std::size_t file) {
   add(counts.repeated_orders, "orders added twice");
   add(counts.unusable_prices, "prices that ITCH cannot say");
   add(counts.rounded_prices,
-      "prices rounded to 1/10,000, bids down and asks up" + names_text(orders.rounded()));
+      "prices rounded to 1/10,000, bids down and asks up: " +
+          some_of(orders.rounded(), [](const std::string& symbol) { return symbol; }));
   add(counts.beyond_locates, "of instruments beyond 65,535");
   add(counts.unknown_actions, "of unknown actions");
   add(counts.snapshot_times, "told at the time of the snapshot that has them");
@@ -47,10 +46,9 @@ std::string remarks_of(const DbnOrders& orders, std::size_t file) {
   add(counts.named_late, "names of instruments behind their first record, left out");
   add(counts.unmapped, "instruments that have no name on their day, listed by number");
   const auto& names = orders.names();
-  for (std::size_t i = 0; i < names.size() && i < kNamesShown; ++i)
-    text += (i == 0 ? "; " : ", ") + names[i].first + " is " + names[i].second;
-  if (names.size() > kNamesShown)
-    text += " and " + std::to_string(names.size() - kNamesShown) + " more (tickpath inspect)";
+  if (names.empty()) return text;
+  text += "; " + some_of(names, [](const auto& name) { return name.first + " is " + name.second; });
+  if (names.size() > kShown) text += " (tickpath inspect)";
   return text;
 }
 

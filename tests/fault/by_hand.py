@@ -129,7 +129,7 @@ def one_run(run, options, tally, faults=None):
         return steps, problems
     finally:
         tally.add(run, steps, problems)
-        if problems:
+        if problems and not getattr(options, "mutants", False):  # of these that is expected
             run.last_words()
         run.leave(options.keep == "all" or (options.keep and problems))
 

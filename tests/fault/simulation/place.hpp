@@ -142,8 +142,8 @@ class Place {
     std::uint64_t joins_until_ns = 0;
     std::uint64_t successor_until_ns = 0;
     std::uint64_t other_claims_until_ns = 0;
-    // When it asked for its place again, after a start of its host: the witness said that it had
-    // led alone, and the other one answered.
+    // As it found them when it asked for its place again after a start of its host: the witness's
+    // word that it led alone, and an answer of the other one.
     bool led_alone = false, other_answered = false;
     std::unique_ptr<oeg::Journal> journal;
     std::unique_ptr<oeg::Pair> pair;
@@ -188,7 +188,6 @@ class Place {
   void lead_by_hand();
   wire::WitnessBlock* witness() const noexcept;
   bool is_answered_by_other() const noexcept;
-  bool waits_whole() const noexcept;
   bool accept_joiner(Place& joiner);
   void install(const std::string& checkpoint, const Store& store);
   void keep_own();

@@ -68,7 +68,7 @@ void Place::begin_to_lead() {
   constexpr std::uint64_t kToAskNs = 100'000'000;
   const bool meet = is_answered_by_other() && around_.now() - around_.peers_met_ns > kToAskNs;
   const bool beside_whole = !process_->led_alone && process_->other_answered && !other_->old_ &&
-                            meet && other_->waits_whole() &&
+                            meet && other_->pair()->waits_whole() &&
                             other_->pair()->word().epoch >= led_in_;
   if (old_ && beside_whole && epoch != led_in_ && !around_.books_are_old)
     around_.problem =

@@ -119,7 +119,8 @@ bool Place::begin_after_boot() {
   if (block != nullptr) process_->rules.look_back(word);
   process_->led_alone = word.alone && word.leader == id_;
   process_->other_answered = is_answered_by_other();
-  const bool other_waits = is_answered_by_other() && !other_->leads() && other_->waits_whole();
+  const bool other_waits =
+      is_answered_by_other() && !other_->leads() && other_->pair()->waits_whole();
   const bool other_is_whole = block != nullptr && other_waits &&
                               process_->rules.other_is_whole(word, other_->pair()->word());
   if (other_is_whole || (is_answered_by_other() && other_->leads() &&
@@ -158,12 +159,6 @@ bool Place::may_found() {
 
 bool Place::is_answered_by_other() const noexcept {
   return around_.peers_see_each_other && other_->runs() && !other_->stopped && !other_->left_;
-}
-
-// As it answers who asks who leads.
-bool Place::waits_whole() const noexcept {
-  const Pair& pair = *process_->pair;
-  return pair.waits_for_word() && !pair.acts_alone() && !pair.books_may_be_cut();
 }
 
 void Place::try_to_join() {

@@ -293,13 +293,14 @@ TEST(Succession, WhomTheOtherOneLeavesThePlaceLeadsAboveAllThatThatOneHasAskedFo
 TEST(Succession, OfTwoThatWaitTheOneWhoseBooksAreWholeLeads) {
   Pairing pair;
   pair.standby.on_leader_lost();
-  EXPECT_FALSE(pair.leader.gives_way_to(false));
-  EXPECT_TRUE(pair.standby.gives_way_to(false));
+  EXPECT_FALSE(Succession::gives_way(1, pair.leader.books_may_be_cut(), false));
+  EXPECT_TRUE(Succession::gives_way(2, pair.standby.books_may_be_cut(), false));
   ASSERT_TRUE(pair.leader.begin_after_boot(pair.leader.word(), 2));
   EXPECT_TRUE(pair.leader.books_may_be_cut());
-  EXPECT_TRUE(pair.leader.gives_way_to(false));
-  EXPECT_FALSE(pair.standby.gives_way_to(true));
-  EXPECT_FALSE(pair.leader.gives_way_to(true)) << "as without a start of a host: place 2 does";
+  EXPECT_TRUE(Succession::gives_way(1, pair.leader.books_may_be_cut(), false));
+  EXPECT_FALSE(Succession::gives_way(2, pair.standby.books_may_be_cut(), true));
+  EXPECT_FALSE(Succession::gives_way(1, pair.leader.books_may_be_cut(), true))
+      << "as without a start of a host: place 2 does";
   pair.leader.on_peer_renounced();
   EXPECT_FALSE(pair.leader.books_may_be_cut());
 }
