@@ -151,6 +151,7 @@ void PairKeeper::begin_again() {
   if (theirs && Succession::is_lost(rules.word(), *theirs)) rules.renounce();
   const std::uint32_t known = rules.word().epoch;
   may_be_superseded_ = !of_this_boot && !found;
+  if (!of_this_boot && found) rules.look_back_after_boot(*found);
   rules.begin_again(found);
   remember();
   if (led && rules.role() == Succession::Role::kOutsider)
@@ -194,7 +195,7 @@ void PairKeeper::begin_after_boot() {
     // have lost its end.
     const auto waits = waits_by(answer, config_.pair.place);
     const bool other_is_whole = block && waits && start_.rules.other_is_whole(word, *waits);
-    if (block) start_.rules.look_back(word);
+    if (block) start_.rules.look_back_after_boot(word);
     if (lost || other_is_whole) {
       start_.rules.renounce();
       return remember();
@@ -245,7 +246,7 @@ bool PairKeeper::join() {
 bool PairKeeper::renounces_what_it_had() {
   if (const auto block = may_be_superseded_ ? questions_.newest_word(false) : std::nullopt) {
     may_be_superseded_ = false;
-    start_.rules.look_back(wire::Leadership::of_word(block->word));
+    start_.rules.look_back_after_boot(wire::Leadership::of_word(block->word));
   }
   return !may_be_superseded_ && remembers_ && !start_.rules.superseded();
 }

@@ -137,7 +137,7 @@ void Succession::begin_again(std::optional<Leadership> found) noexcept {
 }
 
 bool Succession::begin_after_boot(Leadership found, std::uint64_t witness) noexcept {
-  look_back(found);
+  look_back_after_boot(found);
   const std::uint32_t known = newest_of_own();
   const bool led = role_ == Role::kLeader || role_ == Role::kClaimant;
   // The place was handed over to it, and its copy of the journal may have lost what the other one's
@@ -153,7 +153,9 @@ bool Succession::begin_after_boot(Leadership found, std::uint64_t witness) noexc
   const bool same_life = witness != 0 && witness_ == witness;
   const Leadership ours = offer_posted_ ? paired() : word_;  // it may have been in force
   const bool alone = found.alone && found.epoch >= ours.epoch;
+  const bool may_have_led_since = superseded_;
   lead(found.epoch < ours.epoch ? ours : found);
+  superseded_ = may_have_led_since;
   witness_ = alone || same_life ? witness : 0;
   after_boot_ = !alone;
   ask(Asks::kAlone, word_, {known + kEpochsUnsaved, self_, true});

@@ -115,6 +115,13 @@ class Succession {
   void look_back(wire::Leadership found) noexcept {
     if (is_from_before(found)) superseded_ = true;
   }
+  // As look_back(), where the host was started since. Where the witness has forgotten even what
+  // this one knows, this one may have led alone by a later word, which neither of them has any
+  // more.
+  void look_back_after_boot(wire::Leadership found) noexcept {
+    look_back(found);
+    if (found.epoch < word_.epoch) superseded_ = true;
+  }
   // Its place has led since, in a later life or by a copy of its host. So this one does not know
   // what it would renounce.
   bool superseded() const noexcept { return superseded_; }

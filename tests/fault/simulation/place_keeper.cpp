@@ -96,6 +96,7 @@ void Place::begin_again() {
       block != nullptr && around_.keeps(Habit::kAsksBeforeItLeads))
     found = wire::Leadership::of_word(block->word);
   process.may_be_superseded = !of_this_boot && !found;
+  if (!of_this_boot && found) process.rules.look_back_after_boot(*found);
   process.rules.begin_again(found);
   remember();
   process.begun = true;
@@ -116,7 +117,7 @@ bool Place::ends_waiting_for_successor() {
 bool Place::begin_after_boot() {
   const wire::WitnessBlock* const block = witness();
   const auto word = wire::Leadership::of_word(block == nullptr ? 0 : block->word);
-  if (block != nullptr) process_->rules.look_back(word);
+  if (block != nullptr) process_->rules.look_back_after_boot(word);
   process_->led_alone = word.alone && word.leader == id_;
   process_->other_answered = is_answered_by_other();
   const bool other_waits =
@@ -164,7 +165,7 @@ bool Place::is_answered_by_other() const noexcept {
 void Place::try_to_join() {
   if (const wire::WitnessBlock* const block = witness();
       block != nullptr && std::exchange(process_->may_be_superseded, false))
-    process_->rules.look_back(wire::Leadership::of_word(block->word));
+    process_->rules.look_back_after_boot(wire::Leadership::of_word(block->word));
   if (!is_answered_by_other() || !other_->accept_joiner(*this)) return;
   life_ = Life::kJoins;
   process_->joins_until_ns = around_.now() + kSnapshotNs;

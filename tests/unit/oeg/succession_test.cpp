@@ -120,9 +120,24 @@ TEST(Succession, AfterAStartOfTheHostWhoLedAloneDoesNotJoinByAWordThatIsOlderTha
   EXPECT_FALSE(pair.standby.begin_after_boot({}, 2));
   EXPECT_EQ(pair.standby.role(), Succession::Role::kLeader);
   EXPECT_TRUE(pair.standby.begin_after_boot(word, 2));
-  // The other one has everything, and leads once this one has renounced.
+  // The witness has forgotten even the pair, so the leader may have led alone since.
   EXPECT_TRUE(pair.leader.begin_after_boot({}, 2));
   EXPECT_EQ(pair.leader.role(), Succession::Role::kOutsider);
+  EXPECT_TRUE(pair.leader.superseded()) << "what it would renounce it does not know";
+}
+
+// The life that is over may have given it the place, and so may the one that remembers less.
+TEST(Succession, WhoMayHaveLedByAWordThatTheWitnessForgotDoesNotSayThatItRenounces) {
+  Pairing pair;
+  pair.standby.renounce();
+  pair.standby.look_back_after_boot(pair.leader.word());
+  EXPECT_FALSE(pair.standby.superseded());
+  pair.standby.look_back_after_boot({});
+  EXPECT_TRUE(pair.standby.superseded());
+  ASSERT_TRUE(pair.leader.begin_after_boot({pair.leader.word().epoch - 1, 1, true}, 2));
+  EXPECT_TRUE(pair.leader.superseded());
+  pair.leader.on_peer_renounced();
+  EXPECT_FALSE(pair.leader.superseded()) << "it leads, and decides";
 }
 
 // The standby may have had the place from the life that is over, which had not saved that.
