@@ -139,7 +139,6 @@ bool CaptureRecording::take(const files::Datagram& datagram) {
     const auto announced = announced_first_.find(std::string(cursor.header().session.view()));
     expected_ = announced == announced_first_.end() ? begin : std::min(begin, announced->second);
     miss_before(begin);
-    first_captured_ns_ = datagram.time_ns;
     started_ = true;
   } else if (!ours) {
     std::span<const std::byte> first;
@@ -221,38 +220,48 @@ void CaptureRecording::begin_session() {
   session_ended_ = false;
   announced_ = 0;
   expected_ = 1;
-  if (!day_.over())
-    make_event(SystemEvent::kEndOfMessages, day_.time_ns() % TradingDay::kDayNs, last_due_ns_);
+  if (!day_.over()) make_event(SystemEvent::kEndOfMessages, day_.time_ns() % TradingDay::kDayNs, 0);
   if (message_type(first.data()) != SystemEvent::kType)
-    make_event(SystemEvent::kStartOfMessages, timestamp_ns(first.data()), due_of(packet));
+    make_event(SystemEvent::kStartOfMessages, timestamp_ns(first.data()), packet.time_ns);
   held_.emplace(cursor.header().sequence_number, std::move(packet));
 }
 
-void CaptureRecording::make_event(char code, std::uint64_t time_of_day_ns, std::uint64_t due_ns) {
+void CaptureRecording::make_event(char code, std::uint64_t time_of_day_ns,
+                                  std::uint64_t captured_ns) {
   Made& made = made_.emplace_back();
   (void)encode(SystemEvent{.header = {.timestamp = time_of_day_ns}, .event_code = code},
                made.bytes.data());
-  made.due_ns = due_ns;
+  made.captured_ns = captured_ns;
 }
 
-// By the message at hand, the first one that has a time.
-void CaptureRecording::begin_times(std::uint64_t time_of_day_ns) {
-  const std::uint64_t since = due_of(current_);
-  first_due_ns_ = time_of_day_ns - std::min(time_of_day_ns, since);
+// The capture's clock counts on from the message at hand. The days that its own events have begun
+// are all that time, however long the capture says that the nights were.
+void CaptureRecording::begin_times(std::uint64_t captured_ns) {
+  times_known_ = true;
+  first_captured_ns_ = captured_ns;
+  first_due_ns_ = day_.time_ns();
+  // A midnight that the capture's clock alone has passed.
+  while (first_due_ns_ < last_due_ns_ - last_due_ns_ % TradingDay::kDayNs)
+    first_due_ns_ += TradingDay::kDayNs;
 }
 
-std::uint64_t CaptureRecording::due_of(const Packet& packet) const noexcept {
-  const std::uint64_t since =
-      packet.time_ns > first_captured_ns_ ? packet.time_ns - first_captured_ns_ : 0;
-  return first_due_ns_ + since;
+std::uint64_t CaptureRecording::due_of(std::uint64_t captured_ns) const noexcept {
+  if (!times_known_) return day_.time_ns();
+  return first_due_ns_ + (captured_ns > first_captured_ns_ ? captured_ns - first_captured_ns_ : 0);
 }
 
-void CaptureRecording::deliver(std::span<const std::byte> bytes, std::uint64_t due_ns,
+void CaptureRecording::deliver(std::span<const std::byte> bytes, std::uint64_t captured_ns,
                                RecordedMessage& message) {
   message.bytes = bytes;
-  message.begins_day = day_.on_message(bytes) == DayBreak::kDay;
+  const DayBreak what = day_.on_message(bytes);
+  message.begins_day = what == DayBreak::kDay;
+  const bool has_time = bytes.size() >= kHeaderBytes && timestamp_ns(bytes.data()) != 0;
+  // A midnight that a time shows is one of the capture's clock, too.
+  if (what != DayBreak::kNone && message_type(bytes.data()) == SystemEvent::kType)
+    times_known_ = false;
+  if (!times_known_ && has_time) begin_times(captured_ns);
   // Packets of two channels may come in another order than their messages: never backwards.
-  message.timestamp_ns = last_due_ns_ = std::max(last_due_ns_, due_ns);
+  message.timestamp_ns = last_due_ns_ = std::max(last_due_ns_, due_of(captured_ns));
 }
 
 ReadStatus CaptureRecording::next(RecordedMessage& message) {
@@ -260,7 +269,7 @@ ReadStatus CaptureRecording::next(RecordedMessage& message) {
     if (!made_.empty()) {
       current_made_ = made_.front();
       made_.pop_front();
-      deliver(current_made_.bytes, current_made_.due_ns, message);
+      deliver(current_made_.bytes, current_made_.captured_ns, message);
       return ReadStatus::kMessage;
     }
     for (std::span<const std::byte> bytes; cursor_.next(bytes);) {
@@ -274,9 +283,7 @@ ReadStatus CaptureRecording::next(RecordedMessage& message) {
         continue;
       }
       ++counts_.messages;
-      if (first_due_ns_ == 0 && bytes.size() >= kHeaderBytes)
-        begin_times(timestamp_ns(bytes.data()));
-      deliver(bytes, due_of(current_), message);
+      deliver(bytes, current_.time_ns, message);
       return ReadStatus::kMessage;
     }
     if (cursor_.status() != mold::PacketStatus::kOk && !current_.bytes.empty()) {

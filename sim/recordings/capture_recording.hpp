@@ -11,7 +11,9 @@
 // 1.00, "Heartbeats", "End of Session").
 //
 // Messages are due as the capture's clock says. The first that has an ITCH time is due at that
-// time, the others as much later as their packets came later.
+// time, the others as much later as their packets came later. Each further day begins so anew, 24
+// hours after the day before (TradingDay): the capture's clock may be in another zone, in which a
+// change to daylight-saving time moves the open, or have had a weekend in between.
 #pragma once
 
 #include <array>
@@ -72,18 +74,19 @@ class CaptureRecording final : public RecordingReader {
   // A system event that parts two days.
   struct Made {
     std::array<std::byte, SystemEvent::kLength> bytes;
-    std::uint64_t due_ns;
+    std::uint64_t captured_ns;  // 0: with the message before
   };
 
   void find_session();
   bool read_packet();
-  void deliver(std::span<const std::byte> bytes, std::uint64_t due_ns, RecordedMessage& message);
+  void deliver(std::span<const std::byte> bytes, std::uint64_t captured_ns,
+               RecordedMessage& message);
   bool begins_session(const mold::PacketHeader& header, std::span<const std::byte> first,
                       std::uint64_t time_ns) const noexcept;
   void begin_session();
-  void make_event(char code, std::uint64_t time_of_day_ns, std::uint64_t due_ns);
-  void begin_times(std::uint64_t time_of_day_ns);
-  std::uint64_t due_of(const Packet& packet) const noexcept;
+  void make_event(char code, std::uint64_t time_of_day_ns, std::uint64_t captured_ns);
+  void begin_times(std::uint64_t captured_ns);
+  std::uint64_t due_of(std::uint64_t captured_ns) const noexcept;
   bool take(const files::Datagram& datagram);
   void hear_announced(const mold::PacketHeader& header);
   bool open_next();
@@ -102,8 +105,9 @@ class CaptureRecording final : public RecordingReader {
   // last one of ours.
   std::map<std::string, std::uint64_t> announced_first_;
   std::uint64_t announced_ = 0;
+  bool times_known_ = false;  // of the day at hand
   std::uint64_t first_captured_ns_ = 0;
-  std::uint64_t first_due_ns_ = 0;  // at first_captured_ns_; 0: not known yet
+  std::uint64_t first_due_ns_ = 0;  // at first_captured_ns_
   std::uint64_t last_due_ns_ = 0;
   TradingDay day_;
   Packet next_session_{};       // its first one, until the session at hand is delivered

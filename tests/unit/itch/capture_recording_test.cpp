@@ -208,6 +208,15 @@ TEST(CaptureRecordings, TellOfPacketsThatTheCaptureCutShort) {
   EXPECT_THAT(error->what(), HasSubstr("4 packets were captured short of their length"));
 }
 
+TEST(CaptureRecordings, TellOfFragmentsThatAreLeftOut) {
+  std::vector<Frame> frames = feed(4);
+  frames[1].bytes[14 + 6] = std::byte{0x20};  // more fragments follow
+  frames[2].bytes[14 + 7] = std::byte{0x01};  // not the first one
+  auto reader = opened(test::pcap_file(frames));
+  expect_numbers(test::collect(*reader), {1, 2, 3, 10, 11, 12});
+  EXPECT_THAT(reader->remarks(), HasSubstr("2 IP fragments were not put together"));
+}
+
 TEST(CaptureRecordings, CountAGapAndGoOnBehindIt) {
   std::vector<Frame> frames = feed(1000);
   frames.erase(frames.begin() + 10, frames.begin() + 12);
@@ -294,6 +303,39 @@ TEST(CaptureRecordings, GoOnWithASessionThatBeginsWhenTheOneBeforeIsSilent) {
   EXPECT_EQ(reader->counts().other_sessions, 1u) << "of the first, behind its end";
   EXPECT_EQ(reader->counts().missing, 0u);
   EXPECT_THAT(reader->remarks(), HasSubstr("\"SESSION001\", 1 later sessions, each another day"));
+}
+
+// Local times are the same on both days. The capture's clock (UTC) has had a weekend, and the hour
+// of daylight-saving time, in between.
+TEST(CaptureRecordings, BeginEachDayAtItsOwnTime) {
+  constexpr std::uint64_t kHourNs = 3'600'000'000'000, kWeekendNs = 71 * kHourNs;
+  std::vector<Frame> frames = feed(2);
+  frames.push_back(of_session_2(kWeekendNs, 1, {event('O'), message(7)}));
+  frames.push_back(of_session_2(kWeekendNs + 300, 3, {message(8)}));
+  auto reader = opened(test::pcap_file(frames));
+  const std::vector<std::uint64_t> times = test::collect(*reader).times;
+  ASSERT_EQ(times.size(), 10u);
+  constexpr std::uint64_t kTuesdayNs = 24 * kHourNs + kFirstTimeNs - 1000;
+  EXPECT_EQ(times[5], times[6]) << "the end of the first day";
+  EXPECT_THAT(std::vector(times.begin() + 7, times.end()),
+              ::testing::ElementsAre(kTuesdayNs, kTuesdayNs, kTuesdayNs + 300));
+}
+
+// One session, as a replay of two days sends it: the second follows without a night.
+TEST(CaptureRecordings, BeginADayWithinASessionAtItsOwnTime) {
+  const auto packet_at = [](std::uint64_t later_ns, std::uint64_t sequence, const Bytes& message) {
+    return test::udp_frame(kStartNs + later_ns, test::mold_packet(sequence, {message}));
+  };
+  auto reader = opened(
+      test::pcap_file({packet_at(0, 1, message(1)), packet_at(100, 2, event('C')),
+                       packet_at(200, 3, event('O')), packet_at(500, 4, message(2)),
+                       packet_at(600, 5, test::encoded(itch::SystemEvent{.event_code = 'D'})),
+                       packet_at(700, 6, message(3))}));
+  constexpr std::uint64_t kDayNs = TradingDay::kDayNs;
+  EXPECT_THAT(test::collect(*reader).times,
+              ::testing::ElementsAre(kFirstTimeNs + 1, kFirstTimeNs + 101,
+                                     kDayNs + kFirstTimeNs - 1000, kDayNs + kFirstTimeNs - 700,
+                                     2 * kDayNs, 2 * kDayNs + kFirstTimeNs + 3));
 }
 
 // Neither session has events of a day: its sender was restarted.
