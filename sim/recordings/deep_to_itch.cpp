@@ -151,6 +151,14 @@ void DeepToItch::set_level(const itch::Stock& stock, Instrument& instrument,
   }
 }
 
+// Readers of ITCH know of no date. A start of messages that begins a day stands for one midnight.
+void DeepToItch::tell_midnights(bool begins_day) {
+  const std::uint64_t day = time_ns_ / kDayNs;
+  for (; days_told_ + (begins_day ? 1 : 0) < day; ++days_told_)
+    emit(itch::SystemEvent{.event_code = itch::SystemEvent::kMidnight});
+  if (begins_day) ++days_told_;
+}
+
 itch::ReadStatus DeepToItch::next(itch::RecordedMessage& message) {
   while (waiting_.empty()) {
     itch::RecordedMessage deep;
@@ -162,6 +170,7 @@ itch::ReadStatus DeepToItch::next(itch::RecordedMessage& message) {
       return status;
     }
     time_ns_ = deep.timestamp_ns;
+    tell_midnights(deep.begins_day);
     if (decode(deep.bytes, Handler{*this}) != DecodeStatus::kOk) ++left_out_;
   }
   current_ = waiting_.front();

@@ -11,6 +11,9 @@
 //   H trading status                H: order acceptance is quotation only
 //   S system event                  S
 //
+// Midnights (UTC) that pass are marked by S 'D', as in what is made of Databento's: so the days of
+// what was converted have the same numbers.
+//
 // Updates of one event are held until it is complete; then removals come before adds, so that no
 // message shows a book in the middle of it. Some events are still open at the end of the day or of
 // the recording. Their updates are applied there, and counted. Everything else (auctions, official
@@ -70,6 +73,7 @@ class DeepToItch final : public itch::RecordingReader {
   void update(const Symbol& symbol, Side side, Price price, std::uint32_t size, bool is_complete);
   void complete(const itch::Stock& stock, Instrument& instrument);
   void end_events();
+  void tell_midnights(bool begins_day);
   void set_level(const itch::Stock& stock, Instrument& instrument,
                  const std::pair<Side, std::uint32_t>& place, std::uint32_t size);
   template <class Message>
@@ -81,6 +85,7 @@ class DeepToItch final : public itch::RecordingReader {
   Encoded current_{};
   std::uint64_t time_ns_ = 0;
   itch::TradingDay day_;
+  std::uint64_t days_told_ = 0;  // that have begun since the first midnight
   std::uint64_t next_reference_ = 1, next_match_ = 1;
   std::uint64_t left_out_ = 0, unusable_ = 0, incomplete_ = 0;
 };

@@ -8,6 +8,7 @@
 
 #include "common/book/crossed_books.hpp"
 #include "mdh/book_handler.hpp"
+#include "sim/recordings/binary_file.hpp"
 #include "sim/recordings/deep_recording.hpp"
 #include "sim/recordings/deep_to_itch.hpp"
 #include "sim/recordings/iex_capture_reader.hpp"
@@ -201,6 +202,57 @@ TEST_F(IexCapture, SeveralFilesAreDaysOfTheirDates) {
   while (converted.next(message) == itch::ReadStatus::kMessage)
     types += std::string(message.begins_day ? "|" : "") + static_cast<char>(message.bytes[0]);
   EXPECT_EQ(types, "RADS|SRA");
+}
+
+// A weekend lies between two files; then a midnight passes within a session. As ITCH they are
+// days of the same numbers, for each midnight is marked.
+TEST_F(IexCapture, ConvertedToItchHasTheSameDays) {
+  const auto level = [](std::uint32_t size) {
+    std::string text(kMaxMessageBytes, '\0');
+    text.resize(encode(
+        BuyLevelUpdate{.flags = 1, .timestamp = 5, .symbol = "IBM", .size = size, .price = 12},
+        reinterpret_cast<std::byte*>(text.data())));
+    return text;
+  };
+  constexpr std::uint64_t kDayNs = itch::TradingDay::kDayNs;
+  const std::string paths = write_files({{segment_of(1, {level(7)})},
+                                         {segment_of(1, {level(8)}, 8, kDeep10, 3 * kDayNs),
+                                          segment_of(2, {level(9)}, 8, kDeep10, 4 * kDayNs)}});
+  DeepToItch converted(paths);
+  itch::BinaryFileWriter writer(folder_ / "converted.itch50");
+  std::string events;
+  std::vector<std::uint64_t> before, after;
+  itch::RecordedMessage message;
+  while (converted.next(message) == itch::ReadStatus::kMessage) {
+    writer.write(message.bytes);
+    if (static_cast<char>(message.bytes[0]) == 'S')
+      events +=
+          std::string(message.begins_day ? "|" : "") + static_cast<char>(message.bytes.back());
+    else
+      before.push_back(message.timestamp_ns);
+  }
+  writer.finish();
+  EXPECT_EQ(events, "CDD|OD");
+  const auto recording = itch::open_recording(folder_ / "converted.itch50");
+  while (recording->next(message) == itch::ReadStatus::kMessage)
+    if (static_cast<char>(message.bytes[0]) != 'S') after.push_back(message.timestamp_ns);
+  EXPECT_EQ(after, before);
+  EXPECT_EQ(after.back() / kDayNs, 4u);
+}
+
+TEST_F(IexCapture, PacketsThatWereCutOrFragmentedAreTold) {
+  std::vector<Frame> frames;
+  for (std::uint64_t sequence = 1; sequence <= 4; ++sequence)
+    frames.push_back(itch::test::udp_frame(kTimeNs, segment_of(sequence, {std::string(1, 'a')})));
+  frames[1].bytes[14 + 6] = std::byte{0x20};  // more fragments follow
+  frames[2].bytes.resize(60);
+  write_bytes(itch::test::pcap_file(frames));
+  const auto reader = CaptureReader::open(path_);
+  ASSERT_NE(reader, nullptr);
+  EXPECT_THAT(read(*reader), ElementsAre("1:a", "4:a"));
+  EXPECT_THAT(remarks_of(reader->counts()),
+              ::testing::AllOf(::testing::HasSubstr("1 packets were captured short"),
+                               ::testing::HasSubstr("1 IP fragments were not put together")));
 }
 
 // Two days of a venue whose sender counts anew each morning.
