@@ -111,6 +111,27 @@ TEST(GzipFiles, OfEveryFormatTellIt) {
       tells);
 }
 
+// RFC 8878, 3.1.2: of any of sixteen magic numbers, anywhere between the frames.
+TEST(ZstandardFiles, SkippableFramesAreSkippedWhereverTheyAre) {
+  const test::TemporaryFolder folder;
+  const auto compressed = [&](std::span<const std::byte> content) {
+    const auto sink = files::create_file(folder / "part.zst");
+    sink->write(content);
+    sink->close();
+    return test::read_file(folder / "part.zst");
+  };
+  const Bytes message =
+      concatenated({test::from_hex("000c"),
+                    test::encoded(SystemEvent{.header = {.timestamp = 1'000}, .event_code = 'O'})});
+  const Bytes empty = test::from_hex("502a4d1800000000"),
+              three = test::from_hex("5f2a4d1803000000aabbcc");
+  test::write_file(folder / "x.itch50.zst", concatenated({three, empty, compressed(message), three,
+                                                          compressed(message), empty}));
+  const auto reader = open_recording(folder / "x.itch50.zst");
+  EXPECT_EQ(test::collect(*reader).messages.size(), 2u);
+  EXPECT_EQ(reader->damage(), "");
+}
+
 TEST(GzipFiles, GarbageAtTheEndIsToldOfACaseAsRecorded) {
   const auto path = test_support::case_file("13-gzip-garbage-at-the-end/mmjunk.dbn.gz");
   TICKPATH_NEED_DATA(path);
