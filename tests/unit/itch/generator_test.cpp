@@ -1,5 +1,6 @@
 #include "sim/generator/generator.hpp"
 
+#include <cstring>
 #include <map>
 
 #include <gmock/gmock.h>
@@ -245,6 +246,81 @@ TEST(Generator, FramesDaysWithAuctionsAndHaltsAndLeavesNoOrderOvernight) {
   EXPECT_EQ(imbalances['H'], 3 * 2);
   EXPECT_EQ(halts, 3 * 2);
   EXPECT_EQ(resumed, 3 * 2);
+}
+
+// A whole trading day of a Poisson flow, whose only clusters are the burst at the open.
+class GeneratedDay : public testing::Test {
+ protected:
+  static constexpr std::uint64_t kSecondNs = 1'000'000'000, kOpenNs = 34'200 * kSecondNs;
+  static constexpr std::uint64_t kDayNs = 23'400 * kSecondNs;
+  static GeneratorOptions whole_day() {
+    GeneratorOptions options = options_of(3, 10, 120'000);
+    options.messages_per_second = 120'000 / 23'400.0;
+    options.clustering = 0;
+    options.halts = 4;
+    return options;
+  }
+  void SetUp() override {
+    Generator generator(whole_day());
+    all_ = test::collect(generator);
+  }
+  // Messages of orders and trades in the half-hour around this time, since the open.
+  double busy(std::uint64_t from_ns) const {
+    double count = 0;
+    for (std::size_t i = 0; i < all_.times.size(); ++i)
+      count += std::strchr("AFDUXECP", static_cast<char>(all_.messages[i][0])) != nullptr &&
+               all_.times[i] >= kOpenNs + from_ns &&
+               all_.times[i] < kOpenNs + from_ns + 1'800 * kSecondNs;
+    return count;
+  }
+  test::Collected all_;
+};
+
+// A parabola, three times as high at its ends: over half-hours 2.7 times.
+TEST_F(GeneratedDay, IsThreeTimesAsBusyAtTheOpenAndTheCloseAsAtNoon) {
+  const double noon = busy(kDayNs / 2 - 900 * kSecondNs);
+  EXPECT_NEAR(busy(kSecondNs) / noon, 2.7, 0.25) << "behind the burst";
+  EXPECT_NEAR(busy(kDayNs - 1'800 * kSecondNs) / noon, 2.7, 0.25);
+}
+
+TEST_F(GeneratedDay, PairsAThirdThenHalfThenAllOfTheSharesOfACross) {
+  std::map<std::uint16_t, std::vector<NetOrderImbalanceIndicator>> told;
+  int crosses = 0;
+  for (const test::Bytes& message : all_.messages) {
+    const char type = static_cast<char>(message[0]);
+    if (type == NetOrderImbalanceIndicator::kType) {
+      const auto m = decode_as<NetOrderImbalanceIndicator>(message.data());
+      told[m.header.stock_locate].push_back(m);
+    }
+    if (type != CrossTrade::kType) continue;
+    const auto cross = decode_as<CrossTrade>(message.data());
+    const auto before = std::exchange(told[cross.header.stock_locate], {});
+    if (cross.cross_type == 'H') continue;  // one round
+    ++crosses;
+    ASSERT_EQ(before.size(), 3u);
+    for (std::size_t round = 0; round < 3; ++round) {
+      EXPECT_EQ(before[round].paired_shares, cross.shares / (3 - round));
+      EXPECT_EQ(before[round].imbalance_shares, cross.shares * (2 - round) / 10);
+    }
+  }
+  EXPECT_EQ(crosses, 2 * 10);
+}
+
+TEST_F(GeneratedDay, PausesForAHundredthOfTheDay) {
+  std::map<std::uint16_t, std::uint64_t> paused_ns;
+  int resumed = 0;
+  for (std::size_t i = 0; i < all_.messages.size(); ++i) {
+    if (static_cast<char>(all_.messages[i][0]) != StockTradingAction::kType) continue;
+    const auto action = decode_as<StockTradingAction>(all_.messages[i].data());
+    const std::uint16_t locate = action.header.stock_locate;
+    if (action.trading_state == StockTradingAction::kPaused) paused_ns[locate] = all_.times[i];
+    if (action.trading_state != StockTradingAction::kTrading || !paused_ns.contains(locate))
+      continue;
+    ++resumed;
+    EXPECT_NEAR(static_cast<double>(all_.times[i] - paused_ns[locate]) / kDayNs, 0.01, 0.001);
+    paused_ns.erase(locate);
+  }
+  EXPECT_EQ(resumed, 4);
 }
 
 TEST(Generator, WithoutAuctionsHasNeitherCrossNorImbalance) {
