@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "common/config/values.hpp"
+#include "common/control/help_formatter.hpp"
 
 namespace tickpath::control {
 
@@ -12,6 +13,7 @@ std::optional<CommandLine> parse_command_line(int argc, char** argv, const std::
                                               const std::string& description, bool several,
                                               int& exit_status) {
   CLI::App app("tickpath " + program + ": " + description, program);
+  app.formatter(help_formatter());
   CommandLine line;
   std::string run_dir;
   if (several)

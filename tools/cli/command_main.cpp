@@ -18,6 +18,7 @@
 #include "common/base/nearest.hpp"
 #include "common/config/values.hpp"
 #include "common/control/command_line.hpp"
+#include "common/control/help_formatter.hpp"
 #include "tools/cli/commands.hpp"
 
 namespace tickpath::cli {
@@ -97,6 +98,7 @@ void check_command(const CLI::App& app, int argc, char** argv) {
 
 int run(int argc, char** argv, void (*add)(CLI::App&), void (*before)(char**)) {
   CLI::App app("tickpath: run, watch and measure the trading pipeline", "tickpath");
+  app.formatter(control::help_formatter());
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("tickpath ") + TICKPATH_VERSION);
   try {
