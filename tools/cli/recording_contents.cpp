@@ -20,6 +20,7 @@ constexpr std::uint64_t kNsPerMillisecond = 1'000'000;
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kNsPerDay = 86'400 * kNsPerSecond;
 constexpr std::size_t kSymbolsShown = 12;
+constexpr std::size_t kDaysShown = 31;
 
 // The most messages in one of the periods that follow each other from midnight on.
 class Busiest {
@@ -67,13 +68,14 @@ class Tally {
   Tally(const Tally&) = delete;
   Tally& operator=(const Tally&) = delete;
 
-  // time_ns: since the first midnight.
-  void add(std::span<const std::byte> bytes, std::uint64_t time_ns) {
+  // time_ns: since the first midnight. is_mark: the message marks a midnight.
+  void add(std::span<const std::byte> bytes, std::uint64_t time_ns, bool is_mark = false) {
     RecordingContents& c = contents_;
     if (c.messages++ == 0) c.first_ns = c.last_ns = time_ns;
     if (time_ns < c.last_ns) ++c.time_reversals;
     c.last_ns = std::max(c.last_ns, time_ns);
     c.days = c.last_ns / kNsPerDay + 1;
+    if (!is_mark) add_to_day(time_ns);
     c.bytes += bytes.size();
     ++c.by_type[static_cast<std::uint8_t>(bytes[0])];
     millisecond_.add(time_ns);
@@ -81,7 +83,20 @@ class Tally {
   }
 
  private:
+  void add_to_day(std::uint64_t time_ns) {
+    const std::uint64_t number = time_ns / kNsPerDay + 1;
+    if (day_ == nullptr || number != day_number_) {
+      day_ = &contents_.each_day[number];
+      day_number_ = number;
+    }
+    if (day_->messages++ == 0) day_->first_ns = day_->last_ns = time_ns;
+    day_->first_ns = std::min(day_->first_ns, time_ns);
+    day_->last_ns = std::max(day_->last_ns, time_ns);
+  }
+
   RecordingContents& contents_;
+  DayContents* day_ = nullptr;  // of the last message
+  std::uint64_t day_number_ = 0;
   Busiest millisecond_{kNsPerMillisecond}, second_{kNsPerSecond};
 };
 
@@ -109,16 +124,52 @@ std::string crossed_text(const RecordingContents& contents) {
   return text;
 }
 
-// The date is part of it where the recording has one.
-std::string time_text(const RecordingContents& contents, std::uint64_t ns) {
-  if (contents.midnight_ns == 0) return recorded_time_text(ns);
-  const std::uint64_t since_epoch_ns = contents.midnight_ns + ns;
-  const auto seconds = static_cast<std::time_t>(since_epoch_ns / kNsPerSecond);
+// Empty where the recording has no dates.
+std::string date_text(const RecordingContents& contents, std::uint64_t ns) {
+  if (contents.midnight_ns == 0) return {};
+  const auto seconds = static_cast<std::time_t>((contents.midnight_ns + ns) / kNsPerSecond);
   std::tm day{};
   char text[16];
   ::gmtime_r(&seconds, &day);
-  std::strftime(text, sizeof(text), "%F ", &day);
-  return text + time_of_day_text(since_epoch_ns % kNsPerDay);
+  std::strftime(text, sizeof(text), "%F", &day);
+  return text;
+}
+
+// The date is part of it where the recording has one.
+std::string time_text(const RecordingContents& contents, std::uint64_t ns) {
+  if (contents.midnight_ns == 0) return recorded_time_text(ns);
+  return date_text(contents, ns) + " " + time_of_day_text((contents.midnight_ns + ns) % kNsPerDay);
+}
+
+bool is_mark_of_midnight(std::span<const std::byte> message) noexcept {
+  return message.size() == itch::SystemEvent::kLength &&
+         itch::message_type(message.data()) == itch::SystemEvent::kType &&
+         static_cast<char>(message.back()) == itch::SystemEvent::kMidnight;
+}
+
+// The rows above say everything of a recording of one day.
+template <class Row>
+void add_days(const RecordingContents& contents, const Row& row) {
+  if (contents.each_day.size() < 2) return;
+  std::size_t shown = 0;
+  for (const auto& [number, day] : contents.each_day) {
+    if (shown++ == kDaysShown) return row("", "...");
+    const std::string date = date_text(contents, day.first_ns);
+    row(("day " + std::to_string(number)).c_str(),
+        (date.empty() ? date : date + ", ") + time_of_day_text(day.first_ns % kNsPerDay) + " to " +
+            time_of_day_text(day.last_ns % kNsPerDay) + ", " + grouped(day.messages) + " messages");
+  }
+}
+
+nlohmann::ordered_json days_json(const RecordingContents& contents) {
+  nlohmann::ordered_json days = nlohmann::ordered_json::array();
+  for (const auto& [number, day] : contents.each_day)
+    days.push_back({{"day", number},
+                    {"date", date_text(contents, day.first_ns)},
+                    {"messages", day.messages},
+                    {"first_ns", day.first_ns},
+                    {"last_ns", day.last_ns}});
+  return days;
 }
 
 const char* format_text(itch::RecordingFormat format) {
@@ -147,7 +198,7 @@ RecordingContents read_contents(itch::RecordingReader& recording, const std::str
     Tally tally(contents);
     itch::RecordedMessage message;
     while (recording.next(message) == itch::ReadStatus::kMessage) {
-      tally.add(message.bytes, message.timestamp_ns);
+      tally.add(message.bytes, message.timestamp_ns, is_mark_of_midnight(message.bytes));
       if (itch::decode(message.bytes, symbols) != itch::DecodeStatus::kOk) ++contents.undecodable;
       books.itch(message.bytes, message.timestamp_ns);
       progress.update(recording.file_bytes_read(), recording.file_bytes_total());
@@ -205,6 +256,7 @@ std::string contents_text(const RecordingContents& contents, const std::string& 
   row("messages", grouped(contents.messages) + ", " + grouped(contents.bytes) + " bytes");
   row("time",
       time_text(contents, contents.first_ns) + " to " + time_text(contents, contents.last_ns));
+  add_days(contents, row);
   row("busiest", grouped(contents.busiest_second) + " messages in a second, " +
                      grouped(contents.busiest_millisecond) + " in a millisecond");
   std::string symbols = grouped(contents.symbols.size());
@@ -245,6 +297,7 @@ std::string contents_json(const RecordingContents& contents, const std::string& 
                                       {"first_ns", contents.first_ns},
                                       {"last_ns", contents.last_ns},
                                       {"days", contents.days},
+                                      {"each_day", days_json(contents)},
                                       {"busiest_second", contents.busiest_second},
                                       {"busiest_millisecond", contents.busiest_millisecond},
                                       {"symbols", contents.symbols},

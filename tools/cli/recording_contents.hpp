@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -14,6 +15,13 @@
 
 namespace tickpath::cli {
 
+// One of the days that a recording reaches over. Times count from the first day's midnight.
+struct DayContents {
+  std::uint64_t messages = 0;
+  std::uint64_t first_ns = 0;
+  std::uint64_t last_ns = 0;
+};
+
 struct RecordingContents {
   std::string format;  // for people
   std::string_view (*type_name)(char type) noexcept = nullptr;
@@ -24,7 +32,9 @@ struct RecordingContents {
   std::uint64_t time_reversals = 0;  // messages earlier than the one before
   std::uint64_t first_ns = 0;        // since the first midnight
   std::uint64_t last_ns = 0;
-  std::uint64_t days = 1;         // that it reaches over
+  std::uint64_t days = 1;  // that it reaches over
+  // Days that have messages, by number from 1. A mark of a midnight (S 'D') makes no day.
+  std::map<std::uint64_t, DayContents> each_day;
   std::uint64_t midnight_ns = 0;  // that these count from, since the Unix epoch; 0: unknown
   std::vector<std::pair<std::string, std::string>> names;  // listed symbol, what it stands for
   std::uint64_t busiest_millisecond = 0;  // messages in it, by the recording's time

@@ -93,6 +93,15 @@ TEST_F(RecordedDays, AreInspectedEachWithItsOwnBooks) {
   EXPECT_EQ(json.at("last_ns"), 24 * 3'600 * kSecondNs + kOpenNs + 19 * kSecondNs);
   EXPECT_EQ(json.at("time_reversals"), 0);
   EXPECT_EQ(json.at("symbols").size(), 2u);
+  const nlohmann::json& second = json.at("each_day").at(1);
+  EXPECT_EQ(json.at("each_day").size(), 2u);
+  EXPECT_EQ(second.at("day"), 2);
+  EXPECT_EQ(second.at("date"), "") << "ITCH has none";
+  EXPECT_EQ(second.at("messages"), 6);
+  EXPECT_EQ(second.at("first_ns"), 24 * 3'600 * kSecondNs + kOpenNs);
+  EXPECT_EQ(second.at("last_ns"), json.at("last_ns"));
+  EXPECT_THAT(text,
+              HasSubstr("day 2         09:30:00.000000000 to 09:30:19.000000000, 6 messages\n"));
 }
 
 // Extracts, each without the end of its day. The references come again, and the locates are others.
@@ -141,7 +150,11 @@ TEST_F(RecordedDays, OfDatabentoAreTheSameOnceConverted) {
   write("days.csv", text);
   EXPECT_THAT(run({"inspect", path("days.csv")}),
               HasSubstr("2024-03-08 14:30:00.000000000 to 2024-03-11 19:59:59.000000000"));
-  EXPECT_EQ(inspected("days.csv").at("days"), 4);
+  const nlohmann::json json = inspected("days.csv");
+  EXPECT_EQ(json.at("days"), 4);
+  ASSERT_EQ(json.at("each_day").size(), 2u) << "nothing happens on a weekend";
+  EXPECT_EQ(json.at("each_day").at(1).at("day"), 4);
+  EXPECT_EQ(json.at("each_day").at(1).at("date"), "2024-03-11");
   expect_same_once_converted("days.csv");
 }
 
