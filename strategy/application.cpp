@@ -36,6 +36,10 @@ bool is_in(const Instance& instance) {
          std::ranges::find(instance.callback_texts, here) != instance.callback_texts.end();
 }
 
+// How long the market is not joined for positions that do not come. oeg answers within some
+// milliseconds where it runs; without it strategies see the market all the same.
+constexpr std::uint64_t kPositionsWaitNs = 3'000'000'000;
+
 std::uint64_t monotonic_now() { return static_cast<std::uint64_t>(clock::monotonic_ns()); }
 
 }  // namespace
@@ -200,8 +204,12 @@ void StrategyApplication::on_tick() {
   constexpr std::uint32_t kTicksBetweenLooks = 1'000 / control::kTickMs;
   if (++ticks_ % kTicksBetweenLooks == 0) read_names();
   const std::uint64_t now_ns = monotonic_now();
+  if (first_tick_ns_ == 0) first_tick_ns_ = now_ns;
   for (const auto& stack : stacks_) {
-    if (stack->market->maintain(now_ns))
+    // A strategy that starts again has its positions before the market's first event.
+    if (!stack->joins_market)
+      stack->joins_market = stack->orders->ready() || now_ns - first_tick_ns_ >= kPositionsWaitNs;
+    if (stack->joins_market && stack->market->maintain(now_ns))
       log::info("connected to mdh at {}", stack->market->connected_to());
     stack->orders->maintain(now_ns);
   }
@@ -211,8 +219,11 @@ void StrategyApplication::on_tick() {
 
 std::string StrategyApplication::not_ready_reason() {
   for (const auto& stack : stacks_) {
-    std::string reason = stack->market->not_ready_reason();
-    if (reason.empty()) reason = stack->orders->not_ready_reason();
+    const std::string of_market = stack->market->not_ready_reason();
+    const std::string of_orders = stack->orders->not_ready_reason();
+    // What is waited for first.
+    const bool market_first = stack->joins_market ? !of_market.empty() : of_orders.empty();
+    const std::string& reason = market_first ? of_market : of_orders;
     if (!reason.empty())
       return stacks_.size() == 1 ? reason : stack->config.title() + ": " + reason;
   }

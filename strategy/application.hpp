@@ -44,6 +44,7 @@ class StrategyApplication final : public control::Application {
     VenueConfig config;
     std::unique_ptr<market::MarketReader> market;
     std::unique_ptr<OrderChannels> orders;
+    bool joins_market = false;  // positions are known, or were waited for long enough
   };
   // A [[plugin]] that could not be used, for status.
   struct Rejected {
@@ -86,6 +87,7 @@ class StrategyApplication final : public control::Application {
   std::vector<Rejected> rejected_;
   std::filesystem::file_time_type names_written_{};  // of the file that was read last
   std::uint32_t ticks_ = 0;
+  std::uint64_t first_tick_ns_ = 0;
 };
 
 }  // namespace tickpath::strategy

@@ -8,6 +8,7 @@
 // for itself.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -76,8 +77,11 @@ class OrderChannels final : public OrderPort {
 
   // Connects what is down, without waiting for oeg, and releases what is done with.
   void maintain(std::uint64_t now_ns);
-  // Empty: every strategy has a channel that is up.
-  std::string not_ready_reason() const;
+  // Every strategy has a channel that is up, and its positions are known.
+  bool ready() const noexcept {
+    return std::ranges::all_of(entries_, [](const auto& entry) { return entry->up.get() != 0; });
+  }
+  std::string not_ready_reason() const;  // empty: ready()
   std::vector<ChannelView> view() const;
 
   // ---- datapath thread

@@ -419,7 +419,7 @@ typedef struct tickpath_host {
   int32_t (*replace)(void* context, uint64_t order_id, uint32_t price, uint32_t shares,
                      uint64_t* request_id);
   /* Positions of former lives come with each connection to oeg: 0 until gateway_state tells that it
-   * is up, and books may change before. */
+   * is up. No book changes before the first time, unless oeg is away for seconds. */
   int32_t (*position)(void* context, uint32_t instrument, tickpath_position* value);
   int32_t (*open_order)(void* context, uint64_t order_id, tickpath_open_order* value);
   /* Copies up to `capacity` open orders, oldest first; instrument TICKPATH_NO_INSTRUMENT: of all.
