@@ -23,8 +23,8 @@ config::Schema<PluginConfig> plugin_schema() {
   schema.text("name", &P::name, "For logs and status; empty: the plugin's own");
   schema
       .path("file", &P::file,
-            "Shared object: absolute, or relative to plugin_dir, to the program's ../ or to the "
-            "current directory")
+            "Shared object: absolute, or relative to plugin_dir, to the program's ../ or to its "
+            "../lib/tickpath")
       .required();
   schema.flag("enabled", &P::enabled, "false: as if this [[plugin]] were not here");
   schema.parameters("parameters", &P::parameters, "What the plugin asks for; its source says what");

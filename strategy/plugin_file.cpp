@@ -71,14 +71,17 @@ void check_contract(const std::string& path, const tickpath_plugin& plugin) {
 
 }  // namespace
 
-std::string find_plugin_file(const std::string& file, const std::string& config_directory) {
+std::string find_plugin_file(const std::string& file, const std::string& plugin_dir) {
   const fs::path given(file);
   std::vector<fs::path> places;
   if (given.is_absolute()) {
     places = {given};
   } else {
     // Not the working directory: whoever may write there would trade.
-    places = {fs::path(config_directory) / given, program_directory().parent_path() / given};
+    if (!plugin_dir.empty()) places.push_back(fs::path(plugin_dir) / given);
+    const fs::path prefix = program_directory().parent_path();
+    places.push_back(prefix / given);
+    places.push_back(prefix / "lib/tickpath" / given);
   }
   std::string looked_at;
   for (const fs::path& place : places) {

@@ -14,10 +14,10 @@ class PluginError : public Error {
   using Error::Error;
 };
 
-// Finds the file: as given if absolute; else relative to the directory of the configuration that
-// names it, to the program's ../ (build/release/bin/.. holds plugins/), to the current directory.
+// Finds the file: as given if absolute; else relative to plugin_dir (empty: none is configured), to
+// the program's ../ (build/release/bin/.. holds plugins/), to its ../lib/tickpath (as installed).
 // Returns the first that exists; throws PluginError naming all places looked at.
-std::string find_plugin_file(const std::string& file, const std::string& config_directory);
+std::string find_plugin_file(const std::string& file, const std::string& plugin_dir);
 
 // Opens the object, calls its entry and checks the ABI version, every struct size and the required
 // callbacks. Throws PluginError. The object stays loaded until the process ends: pointers into it

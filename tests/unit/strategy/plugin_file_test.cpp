@@ -20,10 +20,11 @@ std::string test_plugin(const std::string& name) {
 }
 
 TEST(PluginFile, NamesEveryPlaceWhereAMissingFileWasLookedFor) {
-  EXPECT_THAT([] { find_plugin_file("plugins/nobody.so", "/etc/conf"); },
-              ThrowsMessage<PluginError>(AllOf(HasSubstr("plugins/nobody.so: no such file"),
-                                               HasSubstr("/etc/conf/plugins/nobody.so"),
-                                               HasSubstr("correct `file`"))));
+  EXPECT_THAT(
+      [] { find_plugin_file("plugins/nobody.so", "/etc/conf"); },
+      ThrowsMessage<PluginError>(AllOf(
+          HasSubstr("plugins/nobody.so: no such file"), HasSubstr("/etc/conf/plugins/nobody.so"),
+          HasSubstr("/lib/tickpath/plugins/nobody.so"), HasSubstr("correct `file`"))));
 }
 
 TEST(PluginFile, FindsAFileBesideTheConfigurationThatNamesIt) {
@@ -37,7 +38,8 @@ TEST(PluginFile, IsNotLookedForInTheWorkingDirectory) {
   const std::filesystem::path object = test_plugin("c_plugin");
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(object.parent_path());
-  EXPECT_THROW((void)find_plugin_file(object.filename().string(), "/etc/conf"), PluginError);
+  for (const char* const plugin_dir : {"/etc/conf", ""})
+    EXPECT_THROW((void)find_plugin_file(object.filename().string(), plugin_dir), PluginError);
   std::filesystem::current_path(before);
 }
 
