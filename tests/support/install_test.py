@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""install_test.py BUILD: whether what `cmake --install` puts under a prefix runs from there: programs, configurations,
+strategies, a plugin that is built against it from outside, and completion. Exit 1 with what failed."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+PLUGIN = """
+#include "strategy/plugin.hpp"
+class Idle final : public tickpath::Strategy {
+  void start() override { subscribe_all(); }
+};
+TICKPATH_STRATEGY(Idle, "idle", "1.0")
+"""
+PROJECT = """
+cmake_minimum_required(VERSION 3.25)
+project(idle LANGUAGES CXX)
+find_package(tickpath 0.1 REQUIRED)
+tickpath_plugin(idle idle.cpp)
+"""
+COMPLETION = """
+source "$1"
+COMP_WORDS=("$2" {words}) COMP_CWORD={at}
+_tickpath
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+
+
+def run(*arguments, folder=None):
+    done = subprocess.run([str(each) for each in arguments], cwd=folder, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, arguments))}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def completed(prefix, *words):
+    script = prefix / "share/bash-completion/completions/tickpath"
+    text = COMPLETION.format(words=" ".join(words), at=len(words))
+    return run("bash", "-c", text, "bash", script, prefix / "bin/tickpath").split()
+
+
+def check_completion(prefix):
+    for expected, words in (("status", ["st"]), ("replay", ["''"]), ("--help", ["--h"]), ("--run-dir", ["up", "--run"]),
+                            ("--deterministic", ["replay", "--det"])):
+        if expected not in completed(prefix, *words):
+            sys.exit(f"bash completes {words} by {completed(prefix, *words)}, not by {expected}")
+
+
+def check_pipeline(prefix, folder):
+    """The shipped configuration, strategies and all, in a folder without the tree."""
+    tickpath = prefix / "bin/tickpath"
+    run(tickpath, "generate", folder / "made.itch50", "--messages", 2000, "--symbols", 3, "--duration", 2, folder=folder)
+    told = run(tickpath, "replay", "--deterministic", prefix / "share/tickpath/config/demo", "--run-dir", folder / "run",
+               "--set", f"sim:replay.file={folder / 'made.itch50'}", folder=folder)
+    if "everything is accounted for" not in told:
+        sys.exit(told)
+
+
+def check_plugin(prefix, folder):
+    (folder / "idle.cpp").write_text(PLUGIN)
+    (folder / "CMakeLists.txt").write_text(PROJECT)
+    run("cmake", "-B", folder / "build", "-S", folder, f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", folder / "build")
+    config = (prefix / "share/tickpath/config/demo/strategy.toml").read_text()
+    text = config[: config.index("[[plugin]]")] + '[[plugin]]\nid = 1\nfile = "idle.so"\n'
+    (folder / "strategy.toml").write_text(text)
+    run(prefix / "bin/strategy", folder / "strategy.toml", "--check", "--set", f"plugin_dir={folder / 'build'}", folder=folder)
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]).resolve()
+    os.environ.pop("TICKPATH_BIN", None)
+    with tempfile.TemporaryDirectory(prefix="tickpath_install_") as temporary:
+        prefix, folder = pathlib.Path(temporary) / "prefix", pathlib.Path(temporary) / "work"
+        folder.mkdir()
+        run("cmake", "--install", build, "--prefix", prefix)
+        check_completion(prefix)
+        check_pipeline(prefix, folder)
+        check_plugin(prefix, folder)
+    print("what is installed runs")
+
+
+if __name__ == "__main__":
+    main()
