@@ -357,6 +357,13 @@ void SimApplication::warn_once() {
        "the kernel refused packets of the feed (counter feed.failed): receivers see gaps");
   warn(warned_[2], gateway_.counters().disconnected,
        "an oeg that did not read its reports was cut off");
+  if (const PublishedFeed* const published = market_.published(); published != nullptr)
+    warn(
+        warned_[3], published->counters().own_number,
+        "the recording names orders by numbers of sim's own (2^63 and above): they are in no book, "
+        "and nobody trades with them (counter published.own_number). Convert it anew if an older "
+        "tickpath made it of LOBSTER's files; a published feed that was recorded is played with "
+        "matching.publish = false");
 }
 
 void SimApplication::tell_events() {

@@ -84,7 +84,7 @@ class SimApplication final : public control::Application {
   std::vector<std::uint64_t> forgotten_told_;  // likewise
   ReplayState state_told_ = ReplayState::kWaiting;
   bool damage_told_ = false;
-  std::array<bool, 3> warned_{};
+  std::array<bool, 4> warned_{};
   std::vector<std::string> broken_;  // what conservation found
 };
 

@@ -5,6 +5,8 @@
 #include "random_stream.hpp"
 #include "report_log.hpp"
 #include "sim/market/market.hpp"
+#include "sim/recordings/lobster.hpp"
+#include "tests/support/memory_source.hpp"
 #include "tests/support/sanitized.hpp"
 
 namespace tickpath::sim::published_feed {
@@ -410,6 +412,36 @@ TEST_F(PublishedFeed, LeavesOutARecordedMessageThatNamesAnOrderByANumberOfOurs) 
   record(replaced(1, 5, kOwnNumbers | 1, 10, 120));
   EXPECT_EQ(reader.types(), "A");
   EXPECT_EQ(counters().own_number.get(), 2u);
+}
+
+// At the start all levels but the first event's are of orders that no line names.
+TEST_F(PublishedFeed, HasTheWholeBookOfALobsterFileWithItsWindow) {
+  const std::string lines =
+      "34200.0,1,11,100,1000000,1\n34201.0,2,11,10,1000000,1\n34202.0,2,11,10,1000000,1\n";
+  const std::string rows =
+      "1000200,300,1000000,100,1000300,40,999900,70\n"
+      "1000200,300,1000000,90,1000300,40,999900,70\n"
+      "1000200,300,1000000,80,1000300,40,999900,70\n";
+  const auto opened = [](const std::string& text) {
+    return test_support::open_memory(std::as_bytes(std::span(text)), "made.csv");
+  };
+  itch::LobsterReader recording(opened(lines), "ZAAA", opened(rows));
+  const auto closes = [](std::span<const std::byte> bytes) {
+    return static_cast<char>(bytes.front()) == 'S' && static_cast<char>(bytes.back()) == 'M';
+  };
+  for (itch::RecordedMessage m;
+       recording.next(m) == itch::ReadStatus::kMessage && !closes(m.bytes);)
+    record({m.bytes.begin(), m.bytes.end()});
+  EXPECT_EQ(recording.counts().unnamed_orders, 3u);
+  EXPECT_EQ(counters().own_number.get(), 0u);
+  EXPECT_EQ(reader.book.best(1, Side::kBuy), (book::Quote{1'000'000, 80}));
+  EXPECT_EQ(reader.book.best(1, Side::kSell), (book::Quote{1'000'200, 300}));
+  EXPECT_EQ(reader.book.level_at(1, Side::kBuy, 999'900).shares, 70u);
+  NewOrder ours = order(1, Side::kBuy, 100, 1'000'200);
+  ours.time_in_force = TimeInForce::kImmediateOrCancel;
+  enter(ours);
+  EXPECT_EQ(matching().fills.get(), 1u);
+  EXPECT_EQ(reader.book.best(1, Side::kSell), (book::Quote{1'000'200, 200}));
 }
 
 TEST_F(PublishedFeed, AnOrderGoodTillCancelledLeavesWithItsDayAndComesWithTheNext) {
