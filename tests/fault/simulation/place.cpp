@@ -52,8 +52,13 @@ void Place::end() {
   around_.fabric.end(id_);
   if (process_->line != nullptr) process_->line->dropped = true;
   process_.reset();
-  if (left_) write_disk(*left_);
+  const bool by_power = left_ && end_by_power_;
+  if (left_) {
+    write_disk(*left_);
+    synced_memory_ = left_->synced_memory;
+  }
   left_.reset();
+  if (by_power) forget_unsynced(around_.random.one_in(2));
   end_step_ = oeg::Step::kNone;
   stopped = stuck = false;
   life_ = Life::kEnded;
@@ -64,7 +69,8 @@ void Place::start_anew() {
   start();
 }
 
-void Place::end_at(oeg::Step step, std::uint32_t passes) noexcept {
+void Place::end_at(oeg::Step step, std::uint32_t passes, bool by_power) noexcept {
+  end_by_power_ = by_power;
   end_step_ = step;
   end_passes_ = passes;
 }
@@ -93,6 +99,7 @@ Place::Disk Place::read_disk() const {
     if (entry.is_regular_file() && entry.path().filename().string().starts_with(prefix))
       disk.files.emplace_back(entry.path(), content_of(entry.path()));
   disk.store = store_;
+  disk.synced_memory = synced_memory_;
   return disk;
 }
 
@@ -110,12 +117,17 @@ void Place::write_disk(const Disk& disk) {
 
 std::string Place::read_memory() const { return content_of(file(".pair")); }
 
-// The pages of its files that were not synced are lost: of the pair's memory all, of the journal
-// the last ones.
 void Place::lose_power(bool loses_records) {
   end();
+  forget_unsynced(loses_records);
+}
+
+// The pages of its files that were not synced are lost: of the pair's memory all, of the journal
+// the last ones.
+void Place::forget_unsynced(bool loses_records) {
   ++boot_;
-  if (synced_memory_.empty())
+  knows_ = !synced_memory_.empty();
+  if (!knows_)
     fs::remove(file(".pair"));
   else
     write_file(file(".pair"), synced_memory_);
@@ -139,6 +151,7 @@ void Place::lose_power(bool loses_records) {
 void Place::lose_memory() {
   end();
   write_disk({});
+  knows_ = false;
   synced_memory_.clear();
   old_ = led_in_ != 0 || other_->led_in_ != 0;
 }
@@ -157,6 +170,7 @@ void Place::put_copy_back() {
   else
     fs::remove(file(".pair"));
   write_disk(*copy_);
+  knows_ = is_image;
   copy_.reset();
   old_ = true;
   start();
@@ -174,6 +188,10 @@ bool Place::waits_for_word() const noexcept { return runs() && process_->pair->w
 bool Place::leads() const noexcept {
   return runs() && process_->leading && process_->pair->stage() == Pair::Stage::kLeading &&
          !process_->pair->blocked();
+}
+
+bool Place::takes_over() const noexcept {
+  return runs() && process_->pair->stage() == Pair::Stage::kTakingOver;
 }
 
 bool Place::leads_alone() const noexcept {

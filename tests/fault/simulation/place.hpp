@@ -92,7 +92,8 @@ class Place {
   // ---- what happens to it
   void start();
   void end();  // of the process, at once
-  void end_at(oeg::Step step, std::uint32_t passes) noexcept;
+  // by_power: its host ends with it.
+  void end_at(oeg::Step step, std::uint32_t passes, bool by_power) noexcept;
   void lose_power(bool loses_records);
   void lose_memory();
   void copy_disk();
@@ -119,10 +120,12 @@ class Place {
   oeg::Journal& journal() noexcept { return *process_->journal; }
   bool leads() const noexcept;        // and may act
   bool leads_alone() const noexcept;  // it may act whatever the other one does
+  bool takes_over() const noexcept;
   bool logged_on() const noexcept { return process_ != nullptr && process_->logged_on; }
   std::uint32_t led_in() const noexcept { return led_in_; }  // the newest epoch that it led in
   const Store& store() const noexcept { return store_; }
   bool has_memory() const;
+  bool knows_a_leader() const noexcept { return knows_; }  // its disk does, be it ended
   bool waits_for_word() const noexcept;
   bool may_be_old() const noexcept { return old_; }
 
@@ -165,11 +168,13 @@ class Place {
   struct Disk {
     std::vector<std::pair<std::string, std::string>> files;
     Store store;
+    std::string synced_memory;
   };
 
   std::string file(const std::string& name) const;
   Disk read_disk() const;
   void write_disk(const Disk& disk);
+  void forget_unsynced(bool loses_records);
   std::string read_memory() const;
 
   // As PairKeeper.
@@ -226,10 +231,12 @@ class Place {
   std::optional<Disk> copy_;
   bool old_ = false;  // its disk lacks what it had once
   bool told_to_lead_ = false;
+  bool knows_ = false;
   std::uint32_t led_in_ = 0;
   // The end between two steps.
   oeg::Step end_step_ = oeg::Step::kNone;
   std::uint32_t end_passes_ = 0;
+  bool end_by_power_ = false;
   std::optional<Disk> left_;  // what the process leaves, which has ended and returns yet
 };
 

@@ -88,6 +88,9 @@ void World::choose() {
              .copies = random_.one_in(8),
              .hand_overs = random_.one_in(4),
              .floods = some()};
+  // What stands in one room is lost together.
+  if (random_.one_in(12))
+    faults_.memories = faults_.forgetful = faults_.witness = faults_.ends = faults_.cuts = true;
   fault_mille_ = 20 + random_.below(120);
   around_.power_may_fail = faults_.power;
 }
@@ -295,6 +298,7 @@ void World::disturb(Place& place) {
   if (pick == 0 && faults_.ends) {
     tell("ends: oeg", place.id());
     place.end();
+    if (faults_.memories && random_.one_in(2)) start(place);
   } else if (pick == 1 && faults_.steps) {
     end_at_a_step(place);
   } else if (pick <= 3 && faults_.stops) {
@@ -318,7 +322,10 @@ void World::disturb(Place& place) {
 void World::end_at_a_step(Place& place) {
   tell("is to end at a step: oeg", place.id());
   const auto step = 1 + random_.below(static_cast<std::uint64_t>(oeg::Step::kLast));
-  place.end_at(static_cast<oeg::Step>(step), static_cast<std::uint32_t>(random_.below(4)));
+  const bool by_power = faults_.power && random_.one_in(2);
+  needs_person_ |= by_power;
+  place.end_at(static_cast<oeg::Step>(step), static_cast<std::uint32_t>(random_.below(4)),
+               by_power);
 }
 
 void World::stop(Place& place) {
@@ -329,8 +336,11 @@ void World::stop(Place& place) {
 }
 
 void World::end_stops() {
-  for (std::size_t at = 0; at < places_.size(); ++at)
-    if (time_.now_ns() >= goes_on_ns_[at]) places_[at]->stopped = places_[at]->stuck = false;
+  for (std::size_t at = 0; at < places_.size(); ++at) {
+    const bool is_replaced = places_[at]->stopped && places_[1 - at]->takes_over();
+    if (time_.now_ns() >= goes_on_ns_[at] || (is_replaced && random_.one_in(4)))
+      places_[at]->stopped = places_[at]->stuck = false;
+  }
   if (time_.now_ns() < links_heal_ns_) return;
   if (!around_.peers_see_each_other) around_.peers_met_ns = time_.now_ns();
   around_.peers_see_each_other = true;
@@ -356,7 +366,7 @@ void World::heal() {
   end_stops();
   for (auto& place : places_) {
     place->disk_full = false;
-    place->end_at(oeg::Step::kNone, 0);
+    place->end_at(oeg::Step::kNone, 0, false);
     place->start();
   }
   if (!around_.witness_up) restart_witness(false);
