@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -12,6 +11,7 @@
 
 #include "common/base/error.hpp"
 #include "common/base/replace_file.hpp"
+#include "common/base/utc.hpp"
 #include "common/log/log.hpp"
 #include "common/wire/names.hpp"
 
@@ -23,13 +23,7 @@ constexpr const char* kKept = "kept";
 constexpr const char* kCancelled = "cancelled";
 
 // "2026-03-31T14:02:11Z"
-std::string utc(std::int64_t realtime_ns) {
-  const std::time_t seconds = realtime_ns / 1'000'000'000;
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  char text[32];
-  return {text, std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts)};
-}
+std::string utc(std::int64_t realtime_ns) { return utc_text(realtime_ns / 1'000'000'000); }
 
 wire::KillCause cause_of(const std::string& name) {
   for (unsigned i = 1; i <= static_cast<unsigned>(wire::KillCause::kUnknown); ++i)

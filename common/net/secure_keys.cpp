@@ -142,15 +142,6 @@ std::vector<std::string> make_pre_shared(const KeyRequest& request,
 
 }  // namespace
 
-std::string utc_text(std::int64_t unix_s) {
-  const std::time_t time = unix_s;
-  std::tm parts{};
-  char text[32];
-  ::gmtime_r(&time, &parts);
-  const std::size_t length = std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return {text, length};
-}
-
 PskFile parse_psk_file(std::string_view text, const std::string& name) {
   PskFile keys;
   std::istringstream stream{std::string(text)};

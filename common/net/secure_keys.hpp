@@ -69,8 +69,6 @@ struct KeyStatus {
 // there is nothing at all.
 std::vector<KeyStatus> check_keys(const std::string& directory, std::int64_t now_unix_s);
 
-// "2027-02-19T10:00:00Z"
-std::string utc_text(std::int64_t unix_s);
 std::string_view to_string(KeyState state) noexcept;
 
 }  // namespace tickpath::net

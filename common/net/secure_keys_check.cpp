@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "common/base/names.hpp"
+#include "common/base/utc.hpp"
 #include "common/net/detail/openssl.hpp"
 #include "common/net/secure_keys.hpp"
 

@@ -7,6 +7,7 @@
 #include <boost/asio/connect.hpp>
 #include <boost/asio/post.hpp>
 
+#include "common/base/utc.hpp"
 #include "common/net/detail/secure_stream_impl.hpp"
 
 namespace tickpath::net {

@@ -1,13 +1,13 @@
 #include "tools/cli/recording_contents.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <span>
 
 #include <nlohmann/json.hpp>
 
 #include "common/base/format.hpp"
 #include "common/base/names.hpp"
+#include "common/base/utc.hpp"
 #include "common/iex/codec.hpp"
 #include "common/itch/codec.hpp"
 #include "tools/cli/progress_bar.hpp"
@@ -127,12 +127,7 @@ std::string crossed_text(const RecordingContents& contents) {
 // Empty where the recording has no dates.
 std::string date_text(const RecordingContents& contents, std::uint64_t ns) {
   if (contents.midnight_ns == 0) return {};
-  const auto seconds = static_cast<std::time_t>((contents.midnight_ns + ns) / kNsPerSecond);
-  std::tm day{};
-  char text[16];
-  ::gmtime_r(&seconds, &day);
-  std::strftime(text, sizeof(text), "%F", &day);
-  return text;
+  return utc_day_text(static_cast<std::int64_t>((contents.midnight_ns + ns) / kNsPerSecond));
 }
 
 // The date is part of it where the recording has one.

@@ -1,11 +1,11 @@
 #include "tools/cli/trades_tables.hpp"
 
 #include <algorithm>
-#include <ctime>
 #include <map>
 #include <utility>
 
 #include "common/base/format.hpp"
+#include "common/base/utc.hpp"
 #include "common/trace/report.hpp"
 #include "common/trace/stamp.hpp"
 #include "common/wire/names.hpp"
@@ -22,16 +22,6 @@ struct Table {
 };
 
 const char* text(Side side) { return side == Side::kBuy ? "buy" : "sell"; }
-
-// UTC, ISO 8601 with nanoseconds.
-std::string time_text(std::int64_t ns) {
-  const std::time_t seconds = ns / 1'000'000'000;
-  std::tm day{};
-  ::gmtime_r(&seconds, &day);
-  char head[32];
-  std::strftime(head, sizeof(head), "%Y-%m-%dT%H:%M:%S", &day);
-  return formatted("%s.%09dZ", head, static_cast<int>(ns % 1'000'000'000));
-}
 
 // "09:30:00.000000001"; empty: not known.
 std::string time_of_day(std::uint64_t ns) { return ns == 0 ? std::string() : time_of_day_text(ns); }
@@ -62,7 +52,7 @@ Table orders_table(const Trades& trades) {
               {}};
   for (const TradedOrder& order : trades.orders)
     table.rows.push_back(
-        {time_text(order.sent_ns), time_of_day(order.exchange_time_ns),
+        {utc_text_ns(order.sent_ns, 9), time_of_day(order.exchange_time_ns),
          std::to_string(order.strategy), std::to_string(order.id), order.symbol, text(order.side),
          std::string(wire::name(order.type)), std::string(wire::name(order.time_in_force)),
          order.price == 0 ? "" : money(order.price), std::to_string(order.shares),
@@ -78,11 +68,11 @@ Table fills_table(const Trades& trades) {
               {}};
   for (const TradedFill& fill : trades.fills)
     table.rows.push_back(
-        {time_text(fill.time_ns), time_of_day(fill.exchange_time_ns), std::to_string(fill.strategy),
-         fill.order_id == 0 ? "" : std::to_string(fill.order_id), fill.symbol, text(fill.side),
-         std::to_string(fill.shares), money(fill.price.price, fill.price.hundredths),
-         std::to_string(fill.execution_id), std::string(wire::name(fill.kind)),
-         tick_text(fill.trace_id)});
+        {utc_text_ns(fill.time_ns, 9), time_of_day(fill.exchange_time_ns),
+         std::to_string(fill.strategy), fill.order_id == 0 ? "" : std::to_string(fill.order_id),
+         fill.symbol, text(fill.side), std::to_string(fill.shares),
+         money(fill.price.price, fill.price.hundredths), std::to_string(fill.execution_id),
+         std::string(wire::name(fill.kind)), tick_text(fill.trace_id)});
   return table;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -12,6 +11,7 @@
 
 #include "common/base/error.hpp"
 #include "common/base/format.hpp"
+#include "common/base/utc.hpp"
 #include "common/control/admin_client.hpp"
 #include "common/control/run_directory.hpp"
 #include "tools/history/trace_source.hpp"
@@ -249,15 +249,9 @@ RunFiles find_run_files(const std::vector<std::string>& run_dirs, const RunPart&
 }
 
 std::string default_name(const std::string& run_dir, std::int64_t started_ns, std::uint8_t venue) {
-  const std::time_t seconds = started_ns / 1'000'000'000;
-  std::tm day{};
-  ::gmtime_r(&seconds, &day);
-  char text[32];
-  std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &day);
   fs::path path = fs::weakly_canonical(run_dir);
   if (!path.has_filename()) path = path.parent_path();  // of "demo/"
-  const std::string name = formatted("%s@%s.%03dZ", path.filename().c_str(), text,
-                                     static_cast<int>(started_ns / 1'000'000 % 1'000));
+  const std::string name = path.filename().string() + "@" + utc_text_ns(started_ns, 3);
   return venue == 0 ? name : name + "#" + std::to_string(venue);
 }
 

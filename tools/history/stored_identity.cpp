@@ -1,22 +1,15 @@
 #include "tools/history/stored_identity.hpp"
 
 #include <cstdlib>
-#include <ctime>
 
 #include "common/base/error.hpp"
+#include "common/base/utc.hpp"
 #include "tools/history/row_writer.hpp"
 
 namespace tickpath::history {
 namespace {
 
-std::string day_text(std::int64_t midnight_ns) {
-  const std::time_t seconds = midnight_ns / 1'000'000'000;
-  std::tm day{};
-  ::gmtime_r(&seconds, &day);
-  char text[16];
-  std::strftime(text, sizeof(text), "%Y-%m-%d", &day);
-  return text;
-}
+std::string day_text(std::int64_t midnight_ns) { return utc_day_text(midnight_ns / 1'000'000'000); }
 
 }  // namespace
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/utc.hpp"
 #include "common/net/file_descriptor.hpp"
 
 namespace tickpath::net::detail {

@@ -11,6 +11,7 @@
 #include <openssl/err.h>
 #include <unistd.h>
 
+#include "common/base/utc.hpp"
 #include "common/net/socket_owner.hpp"
 
 namespace tickpath::net::detail {

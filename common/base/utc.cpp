@@ -1,0 +1,40 @@
+#include "common/base/utc.hpp"
+
+#include <ctime>
+
+#include "common/base/format.hpp"
+
+namespace tickpath {
+namespace {
+
+constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+
+std::tm parts_of(std::int64_t unix_s) {
+  const std::time_t time = unix_s;
+  std::tm parts{};
+  ::gmtime_r(&time, &parts);
+  return parts;
+}
+
+}  // namespace
+
+std::string utc_day_text(std::int64_t unix_s) {
+  const std::tm parts = parts_of(unix_s);
+  char text[32];
+  return {text, std::strftime(text, sizeof(text), "%Y-%m-%d", &parts)};
+}
+
+std::string utc_text(std::int64_t unix_s) {
+  const std::tm parts = parts_of(unix_s);
+  char text[32];
+  return {text, std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+std::string utc_text_ns(std::int64_t unix_ns, int digits) {
+  std::string text = utc_text(unix_ns / kNsPerSecond);
+  text.pop_back();
+  const std::string fraction = formatted("%09d", static_cast<int>(unix_ns % kNsPerSecond));
+  return text + "." + fraction.substr(0, static_cast<std::size_t>(digits)) + "Z";
+}
+
+}  // namespace tickpath
