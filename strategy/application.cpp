@@ -208,7 +208,8 @@ void StrategyApplication::on_tick() {
   for (const auto& stack : stacks_) {
     // A strategy that starts again has its positions before the market's first event.
     if (!stack->joins_market)
-      stack->joins_market = stack->orders->ready() || now_ns - first_tick_ns_ >= kPositionsWaitNs;
+      stack->joins_market =
+          stack->orders->not_ready_reason().empty() || now_ns - first_tick_ns_ >= kPositionsWaitNs;
     if (stack->joins_market && stack->market->maintain(now_ns))
       log::info("connected to mdh at {}", stack->market->connected_to());
     stack->orders->maintain(now_ns);
@@ -221,9 +222,9 @@ std::string StrategyApplication::not_ready_reason() {
   for (const auto& stack : stacks_) {
     const std::string of_market = stack->market->not_ready_reason();
     const std::string of_orders = stack->orders->not_ready_reason();
-    // What is waited for first.
-    const bool market_first = stack->joins_market ? !of_market.empty() : of_orders.empty();
-    const std::string& reason = market_first ? of_market : of_orders;
+    // What is waited for first, first.
+    std::string reason = stack->joins_market ? of_market : of_orders;
+    if (reason.empty()) reason = stack->joins_market ? of_orders : of_market;
     if (!reason.empty())
       return stacks_.size() == 1 ? reason : stack->config.title() + ": " + reason;
   }

@@ -8,7 +8,6 @@
 // for itself.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -77,11 +76,8 @@ class OrderChannels final : public OrderPort {
 
   // Connects what is down, without waiting for oeg, and releases what is done with.
   void maintain(std::uint64_t now_ns);
-  // Every strategy has a channel that is up, and its positions are known.
-  bool ready() const noexcept {
-    return std::ranges::all_of(entries_, [](const auto& entry) { return entry->up.get() != 0; });
-  }
-  std::string not_ready_reason() const;  // empty: ready()
+  // Empty: every strategy has a channel that is up, and its positions are known.
+  std::string not_ready_reason() const;
   std::vector<ChannelView> view() const;
 
   // ---- datapath thread

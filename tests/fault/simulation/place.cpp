@@ -126,8 +126,7 @@ void Place::lose_power(bool loses_records) {
 // the last ones.
 void Place::forget_unsynced(bool loses_records) {
   ++boot_;
-  knows_ = !synced_memory_.empty();
-  if (!knows_)
+  if (synced_memory_.empty())
     fs::remove(file(".pair"));
   else
     write_file(file(".pair"), synced_memory_);
@@ -151,7 +150,6 @@ void Place::forget_unsynced(bool loses_records) {
 void Place::lose_memory() {
   end();
   write_disk({});
-  knows_ = false;
   synced_memory_.clear();
   old_ = led_in_ != 0 || other_->led_in_ != 0;
 }
@@ -170,7 +168,6 @@ void Place::put_copy_back() {
   else
     fs::remove(file(".pair"));
   write_disk(*copy_);
-  knows_ = is_image;
   copy_.reset();
   old_ = true;
   start();
@@ -179,6 +176,13 @@ void Place::put_copy_back() {
 
 bool Place::has_memory() const {
   return process_ != nullptr && process_->memory.load().has_value();
+}
+
+bool Place::remembers() const {
+  if (process_ != nullptr) return has_memory();
+  const std::string path = file(".pair");
+  return fs::exists(path) &&
+         oeg::PairMemory(path, static_cast<std::uint8_t>(id_), boot_).load().has_value();
 }
 
 bool Place::waits_for_word() const noexcept { return runs() && process_->pair->waits_for_word(); }

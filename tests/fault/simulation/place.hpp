@@ -125,7 +125,7 @@ class Place {
   std::uint32_t led_in() const noexcept { return led_in_; }  // the newest epoch that it led in
   const Store& store() const noexcept { return store_; }
   bool has_memory() const;
-  bool knows_a_leader() const noexcept { return knows_; }  // its disk does, be it ended
+  bool remembers() const;  // or would, if it were started
   bool waits_for_word() const noexcept;
   bool may_be_old() const noexcept { return old_; }
 
@@ -231,7 +231,6 @@ class Place {
   std::optional<Disk> copy_;
   bool old_ = false;  // its disk lacks what it had once
   bool told_to_lead_ = false;
-  bool knows_ = false;
   std::uint32_t led_in_ = 0;
   // The end between two steps.
   oeg::Step end_step_ = oeg::Step::kNone;

@@ -62,7 +62,7 @@ void Place::begin() {
     if (life_ != Life::kBegins) return;
     const bool told = std::exchange(told_to_lead_, false);
     if (!told && !may_found()) return;
-    if (!told && other_->knows_a_leader())
+    if (!told && other_->remembers())
       around_.problem = "a pair is founded beside one that remembers a leader";
     const wire::WitnessBlock* const block = told ? witness() : nullptr;
     process.rules.found(block != nullptr ? wire::Leadership::of_word(block->word)
@@ -75,7 +75,6 @@ void Place::begin() {
 
 void Place::remember() {
   process_->memory.store(process_->rules);
-  knows_ = true;
   sync();
 }
 
