@@ -62,16 +62,10 @@ class DeepPipeline : public ::testing::Test {
     while (!done()) ASSERT_LT(std::chrono::steady_clock::now(), limit) << what;
   }
   std::unique_ptr<Process> start(const std::string& name, std::vector<std::string> more) {
-    std::vector<std::string> all{program(name), folder_.config_dir() + "/" + name + ".toml",
-                                 "--run-dir", folder_.run_dir()};
     // config/demo has snapshots, which DEEP has not.
     const std::string snapshots = name == "sim" ? "feed.snapshot.listen=" : "feed.snapshot.server=";
     more.insert(more.begin(), {"feed.protocol=iex_deep10", snapshots});
-    for (const std::string& setting : more) {
-      all.push_back("--set");
-      all.push_back(setting);
-    }
-    auto started = std::make_unique<Process>(all, folder_.path());
+    auto started = folder_.begin(name, more);
     until(name.c_str(), [&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       try {

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <filesystem>
 #include <map>
-#include <sstream>
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -11,6 +10,7 @@
 #include <sys/file.h>
 
 #include "common/net/file_descriptor.hpp"
+#include "tests/support/csv.hpp"
 #include "tests/support/finished.hpp"
 #include "tests/support/pipeline.hpp"
 
@@ -96,24 +96,10 @@ TEST_F(Deterministic, TradesAndConservesEverything) {
 // message of the feed from `first` to `last`.
 std::size_t count_of_ticks(const std::string& csv, int strategy, std::uint64_t first,
                            std::uint64_t last) {
-  std::istringstream lines(csv);
-  std::string line, cell;
-  std::vector<std::string> header;
   std::size_t count = 0;
-  while (std::getline(lines, line)) {
-    std::vector<std::string> cells;
-    for (std::istringstream row(line); std::getline(row, cell, ',');) cells.push_back(cell);
-    if (header.empty()) {
-      header = cells;
-      continue;
-    }
-    const auto at = [&](const char* name) {
-      const auto column = std::ranges::find(header, name) - header.begin();
-      return std::stoull(cells.at(static_cast<std::size_t>(column)));
-    };
-    const std::uint64_t tick = at("tick");
-    count +=
-        at("strategy") == static_cast<std::uint64_t>(strategy) && tick >= first && tick <= last;
+  for (const test_support::CsvRow& row : test_support::rows_of_csv(csv)) {
+    const std::uint64_t tick = std::stoull(row.at("tick"));
+    count += row.at("strategy") == std::to_string(strategy) && tick >= first && tick <= last;
   }
   return count;
 }
@@ -190,11 +176,7 @@ TEST_F(Deterministic, TheMarketsClockGoesOnInAShortSecondDay) {
   ASSERT_THAT(run({program("tickpath"), "generate", file, "--days", "2", "--messages", "4000",
                    "--symbols", "2", "--duration", "10"}),
               Ends(0));
-  const std::string path = own.config_dir() + "/strategy.toml", text = read_file(path);
-  const std::string plugin = std::filesystem::path(program("x")).parent_path().parent_path() /
-                             "tests/plugins/market_seconds.so";
-  write_file(path, text.substr(0, text.find("[[plugin]]")) + "[[plugin]]\nid = 1\nfile = \"" +
-                       plugin + "\"\n");
+  own.trade_only_by("market_seconds");
   const Finished finished =
       test_support::run({program("tickpath"), "replay", "--deterministic", own.config_dir(),
                          "--run-dir", own / "short", "--set", "sim:replay.file=" + file},
@@ -214,12 +196,7 @@ TEST_F(Deterministic, AConfigurationWithMulticastIsReplayedToTheSame) {
 // From the plugin through oeg's checks and FIX to the exchange and back.
 TEST_F(Deterministic, AnOrderOfEveryTypeTradesAndImbalancesReachAStrategy) {
   const PipelineFolder own;
-  const std::string path = own.config_dir() + "/strategy.toml";
-  const std::string text = read_file(path);
-  const std::string plugin = std::filesystem::path(program("x")).parent_path().parent_path() /
-                             "tests/plugins/order_types.so";
-  write_file(path, text.substr(0, text.find("[[plugin]]")) + "[[plugin]]\nid = 1\nfile = \"" +
-                       plugin + "\"\n[plugin.parameters]\nsymbol = \"ZAAA\"\n");
+  own.trade_only_by("order_types", "[plugin.parameters]\nsymbol = \"ZAAA\"\n");
   const Finished run = test_support::run(
       {program("tickpath"), "replay", "--deterministic", own.config_dir(), "--run-dir",
        own / "types", "--set", "sim:replay.file=" + own.generate(60'000, 20, 5), "--set",
@@ -239,12 +216,7 @@ TEST_F(Deterministic, AnOrderOfEveryTypeTradesAndImbalancesReachAStrategy) {
 
 TEST_F(Deterministic, APluginThatFailsFailsTheRun) {
   const PipelineFolder own;
-  const std::string path = own.config_dir() + "/strategy.toml";
-  const std::string text = read_file(path);
-  const std::string plugin =
-      std::filesystem::path(program("x")).parent_path().parent_path() / "tests/plugins/throwing.so";
-  write_file(path, text.substr(0, text.find("[[plugin]]")) + "[[plugin]]\nid = 1\nfile = \"" +
-                       plugin + "\"\n[plugin.parameters]\nwhere = \"book_change\"\n");
+  own.trade_only_by("throwing", "[plugin.parameters]\nwhere = \"book_change\"\n");
   EXPECT_THAT(
       test_support::run({program("tickpath"), "replay", "--deterministic", own.config_dir(),
                          "--run-dir", own / "failed", "--set", "sim:replay.file=" + recording_},

@@ -1,7 +1,6 @@
 #include "tests/integration/market_day_files.hpp"
 
 #include <array>
-#include <fstream>
 #include <functional>
 #include <span>
 
@@ -9,6 +8,7 @@
 #include "common/iex/iex_tp.hpp"
 #include "sim/recordings/binary_file.hpp"
 #include "tests/support/dbn_bytes.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/lobster_files.hpp"
 #include "tests/unit/itch/capture_test_support.hpp"
 
@@ -103,6 +103,15 @@ RecordedDay recorded_day(const MarketDay& day, std::uint64_t open_ns, std::uint6
   return {day, first_ns, last_ns, open_ns + day.quiet_ns, open_ns};
 }
 
+// The two halves of a night, between a start of messages and an end of them.
+std::vector<RecordedDay> recorded_night(const std::vector<MarketDay>& halves) {
+  const auto half = [](const MarketDay& day, std::uint64_t last_after_open_ns) {
+    const std::uint64_t open_ns = day.open_utc_ns;
+    return recorded_day(day, open_ns, open_ns - kSecondNs, open_ns + last_after_open_ns);
+  };
+  return {half(halves[0], halves[0].events.back().after_open_ns), half(halves[1], 61 * kSecondNs)};
+}
+
 using ItchMessages = std::vector<std::pair<std::uint64_t, Bytes>>;
 
 // Whole days, whose locates and references are given anew.
@@ -135,13 +144,7 @@ ItchMessages itch_night(const std::vector<MarketDay>& halves, DaysRecording& rec
   after.end();
   ItchMessages all = before.messages();
   all.insert(all.end(), after.messages().begin(), after.messages().end());
-  for (const MarketDay& half : halves) {
-    const std::uint64_t open_ns = half.open_local_ns;
-    const std::uint64_t after_open_ns =
-        &half == &halves[1] ? 61 * kSecondNs : half.events.back().after_open_ns;
-    recording.days.push_back(
-        recorded_day(half, open_ns, open_ns - kSecondNs, open_ns + after_open_ns));
-  }
+  recording.days = recorded_night(halves);
   return all;
 }
 
@@ -199,8 +202,6 @@ DaysRecording write_moldudp64(const std::string& folder) {
 
 // --------------------------------------------------------------------------------------- LOBSTER
 
-void write_text(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
-
 // A file a day, of one symbol each.
 DaysRecording write_lobster(const std::string& folder, bool window) {
   constexpr std::size_t kLevels = 3;
@@ -214,8 +215,8 @@ DaysRecording write_lobster(const std::string& folder, bool window) {
     LobsterWriter writer(kLevels);
     for (const auto& [time_ns, message] : messages.messages()) (void)itch::decode(message, writer);
     const LobsterFiles files = writer.files();
-    write_text(start + "message_3.csv", files.messages);
-    if (window) write_text(start + "orderbook_3.csv", files.orderbook);
+    test_support::write_file(start + "message_3.csv", files.messages);
+    if (window) test_support::write_file(start + "orderbook_3.csv", files.orderbook);
     recording.files += (recording.days.empty() ? "" : ",") + start + "message_3.csv";
     const auto at = [&](const DayEvent& event) { return day.open_local_ns + event.after_open_ns; };
     recording.days.push_back(
@@ -235,18 +236,16 @@ class Databento {
   // instruments: of the day's symbols.
   void day(const MarketDay& day, const std::map<std::string, std::uint32_t>& instruments,
            bool snapshots) {
-    day_ = &day;
-    instruments_ = instruments;
+    turn_to(day, instruments);
+    bool due = snapshots;
     for (const DayEvent& event : day.events) {
-      const bool quiet = event.after_open_ns > day.quiet_ns && !quiet_told_;
-      if (snapshots && quiet) {
+      if (due && event.after_open_ns > day.quiet_ns) {
         for (const std::string& symbol : day.symbols)
           snapshot(symbol, day.open_utc_ns + day.quiet_ns);
-        quiet_told_ = true;
+        due = false;
       }
       tell(event);
     }
-    quiet_told_ = false;
   }
   // What the venue says when it begins: nothing rests.
   void clear(const MarketDay& day, std::uint32_t instrument) {
@@ -292,8 +291,7 @@ class Databento {
                                   .action = action,
                                   .side = side,
                                   .receive_time_ns = time_ns};
-    file_.resize(file_.size() + dbn::kMboBytes);
-    store_mbo(message, &file_[file_.size() - dbn::kMboBytes]);
+    append_mbo(message, file_);
   }
   void tell(const DayEvent& e) {
     const std::uint32_t instrument = instruments_.at(e.symbol);
@@ -322,7 +320,6 @@ class Databento {
   std::map<std::uint64_t, Order> orders_;
   std::map<std::string, std::uint32_t> instruments_;
   const MarketDay* day_ = nullptr;
-  bool quiet_told_ = false;
 };
 
 // Numbers of instruments are given anew each day.
@@ -467,12 +464,7 @@ DaysRecording write_deep_night(const std::string& folder) {
   deep.list(halves[1], "CCCC");
   deep.trade(halves[1]);
   deep.event(halves[1], 61, iex::SystemEvent::kEndOfMessages);
-  for (const MarketDay& half : halves) {
-    const std::uint64_t open_ns = half.open_utc_ns;
-    recording.days.push_back(recorded_day(
-        half, open_ns, open_ns - kSecondNs,
-        open_ns + (&half == &halves[1] ? 61 * kSecondNs : half.events.back().after_open_ns)));
-  }
+  recording.days = recorded_night(halves);
   itch::test::write_file(recording.files, deep.file());
   return recording;
 }

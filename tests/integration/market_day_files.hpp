@@ -1,4 +1,4 @@
-// Files of each format that tell of a market of several days.
+// The market of several days (market_days.hpp) as files of each format.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tickpath::test_support {
 
-// What a recording tells of a day, besides its events.
+// A day of the market, and the times of it in a recording.
 struct RecordedDay {
   MarketDay market;
   std::uint64_t first_ns = 0, last_ns = 0;  // of its messages, since the day's midnight

@@ -1,5 +1,5 @@
-// A made-up market of several days, whatever the format that tells of it, and what anybody who has
-// followed it knows behind each day.
+// A made-up market of several days, in no format, with the prices and trades of each day: what a
+// test expects of every tool.
 #pragma once
 
 #include <cstdint>

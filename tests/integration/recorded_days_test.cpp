@@ -1,15 +1,14 @@
-// Several days in one stream, in every format that can say them: over a weekend and a change to
-// daylight-saving time, or over a midnight, with symbols that come and go. Every tool tells the
-// same of each day.
+// Several days in one stream, in every format that can hold them. A weekend and a change to
+// daylight-saving time lie between the days, or a midnight. Symbols come and go. Every tool shows
+// the same messages, times and prices for a day.
 //
-// LOBSTER has a file a day and symbol, and no nights. ITCH and LOBSTER have no dates: their days
-// are numbered one by one.
+// LOBSTER has a file for each day and symbol, and no nights. ITCH and LOBSTER have no dates: their
+// days are numbered one by one.
 #include <cmath>
 #include <functional>
 #include <memory>
 #include <numeric>
 #include <set>
-#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,6 +18,7 @@
 #include "common/control/admin_client.hpp"
 #include "sim/recordings/deep_recording.hpp"
 #include "tests/integration/market_day_files.hpp"
+#include "tests/support/csv.hpp"
 #include "tests/support/finished.hpp"
 #include "tests/support/pipeline.hpp"
 
@@ -126,14 +126,8 @@ class ReplayedDays : public DaysOf {
  protected:
   void start() {
     const auto one = [&](const std::string& name, std::vector<std::string> settings) {
-      std::vector<std::string> all{program(name), folder_.config_dir() + "/" + name + ".toml",
-                                   "--run-dir", folder_.run_dir()};
       if (recording_.deep) settings.push_back("feed.protocol=iex_deep10");
-      for (const std::string& setting : settings) {
-        all.push_back("--set");
-        all.push_back(setting);
-      }
-      return std::make_unique<Process>(all, folder_.path());
+      return folder_.begin(name, settings);
     };
     mdh_ = one("mdh", {});
     sim_ = one("sim", {"replay.file=" + recording_.files, "replay.max_idle=0s",
@@ -246,32 +240,14 @@ TEST_P(ReplayedDays, HaveEachItsMessagesAndPricesWhereASeekLeads) {
 // A share of each symbol and day is bought. On a feed of DEEP sim refuses all orders.
 class TradedDays : public DaysOf {
  protected:
-  void SetUp() override {
-    const std::string path = folder_.config_dir() + "/strategy.toml", text = read_file(path);
-    const std::string plugin = std::filesystem::path(program("x")).parent_path().parent_path() /
-                               "tests/plugins/one_share_a_day.so";
-    write_file(path, text.substr(0, text.find("[[plugin]]")) + "[[plugin]]\nid = 1\nfile = \"" +
-                         plugin + "\"\n");
-  }
+  void SetUp() override { folder_.trade_only_by("one_share_a_day"); }
   // "symbol price time-of-day" of each fill.
   std::multiset<std::string> fills() const {
     std::multiset<std::string> all;
-    std::istringstream lines(
-        run({program("tickpath"), "fills", "--run-dir", folder_ / "run1"}).output);
-    std::string line, cell;
-    std::vector<std::string> header;
-    while (std::getline(lines, line)) {
-      std::vector<std::string> cells;
-      for (std::istringstream row(line); std::getline(row, cell, ',');) cells.push_back(cell);
-      if (header.empty()) {
-        header = cells;
-        continue;
-      }
-      const auto at = [&](const char* name) {
-        return cells.at(static_cast<std::size_t>(std::ranges::find(header, name) - header.begin()));
-      };
-      all.insert(at("symbol") + " " + at("price") + " " + at("exchange_time"));
-    }
+    const std::string csv =
+        run({program("tickpath"), "fills", "--run-dir", folder_ / "run1"}).output;
+    for (const CsvRow& row : rows_of_csv(csv))
+      all.insert(row.at("symbol") + " " + row.at("price") + " " + row.at("exchange_time"));
     return all;
   }
 };

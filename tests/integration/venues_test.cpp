@@ -52,12 +52,8 @@ class Venues : public StacksRun {
                      std::to_string(seconds * 10'000), "--symbols", "60", "--seed", "5",
                      "--duration", std::to_string(seconds)}),
                 Ends(0));
-    const std::string path = folder.config_dir() + "/strategy.toml";
-    const std::string text = read_file(path);
-    write_file(path, text.substr(0, text.find("[[plugin]]")) +
-                         "[[plugin]]\nid = 1\nname = \"routing\"\nfile = \"" +
-                         program("../tests/plugins/routing.so") +
-                         "\"\n[plugin.parameters]\nafter = \"500ms\"\n" + parameters);
+    folder.trade_only_by(
+        "routing", "name = \"routing\"\n[plugin.parameters]\nafter = \"500ms\"\n" + parameters);
     return {program("tickpath"),
             "up",
             folder.config_dir(),

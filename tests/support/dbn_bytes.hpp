@@ -82,4 +82,9 @@ inline void store_mbo(const itch::dbn::MboMessage& message, std::byte* to) noexc
   store(52, message.sequence);
 }
 
+inline void append_mbo(const itch::dbn::MboMessage& message, std::vector<std::byte>& file) {
+  file.resize(file.size() + itch::dbn::kMboBytes);
+  store_mbo(message, &file[file.size() - itch::dbn::kMboBytes]);
+}
+
 }  // namespace tickpath::test_support

@@ -4,13 +4,9 @@
 
 namespace tickpath::test_support {
 std::vector<std::string> flood(const PipelineFolder& folder, std::uint64_t rate, int seconds) {
-  const std::string path = folder.config_dir() + "/strategy.toml";
-  std::string text = read_file(path);
-  text.erase(text.find("[[plugin]]"));
-  text += "[[plugin]]\nid = 1\nname = \"flood\"\nfile = \"" + program("../tests/plugins/flood.so") +
-          "\"\n\n[plugin.parameters]\nrate = " + std::to_string(rate) + "\nwindow = \"" +
-          std::to_string(seconds) + "s\"\n";
-  write_file(path, text);
+  folder.trade_only_by("flood",
+                       "name = \"flood\"\n\n[plugin.parameters]\nrate = " + std::to_string(rate) +
+                           "\nwindow = \"" + std::to_string(seconds) + "s\"\n");
   folder.edit("oeg", "messages_per_second_max = 50_000", "messages_per_second_max = 0");
   // Segments that last for seconds at such a rate, however long the disk takes to make the next
   // one.

@@ -166,6 +166,12 @@ void PipelineFolder::edit(const std::string& program, const std::string& from,
   write_file(path, text);
 }
 
+void PipelineFolder::trade_only_by(const std::string& plugin, const std::string& more) const {
+  const std::string path = config_dir() + "/strategy.toml", text = read_file(path);
+  write_file(path, text.substr(0, text.find("[[plugin]]")) + "[[plugin]]\nid = 1\nfile = \"" +
+                       program("../tests/plugins/" + plugin + ".so") + "\"\n" + more);
+}
+
 std::string PipelineFolder::generate(std::uint64_t messages, double seconds, int symbols,
                                      int seed) const {
   const std::string path = folder_ / "generated.itch50";
@@ -203,6 +209,14 @@ Finished PipelineFolder::run_program(const std::string& name, const std::vector<
                                      "--run-dir", run_dir()};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run(arguments, path(), limit);
+}
+
+std::unique_ptr<Process> PipelineFolder::begin(const std::string& name,
+                                               const std::vector<std::string>& settings) const {
+  std::vector<std::string> arguments{program(name), config_dir() + "/" + name + ".toml",
+                                     "--run-dir", run_dir()};
+  for (const std::string& setting : settings) arguments.insert(arguments.end(), {"--set", setting});
+  return std::make_unique<Process>(arguments, path());
 }
 
 void PipelineFolder::check_logs() const {

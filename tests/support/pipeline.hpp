@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "tests/support/patience.hpp"
 #include "tests/support/process.hpp"
@@ -33,6 +34,10 @@ class PipelineFolder {
   // Replaces `from` by `to` in config/<program>.toml; throws Error when it is not there.
   void edit(const std::string& program, const std::string& from, const std::string& to) const;
 
+  // One strategy in place of the configured ones, as number 1: tests/plugins/<plugin>.so. more: of
+  // its [[plugin]], as TOML.
+  void trade_only_by(const std::string& plugin, const std::string& more = {}) const;
+
   // Writes a recording by `tickpath generate` and returns its path.
   std::string generate(std::uint64_t messages, double seconds, int symbols = 20,
                        int seed = 1) const;
@@ -47,6 +52,10 @@ class PipelineFolder {
   // One program of the pipeline by hand.
   Finished run_program(const std::string& name, const std::vector<std::string>& more = {},
                        std::chrono::milliseconds limit = test_support::kPatience) const;
+
+  // Starts it, with each of these behind a --set.
+  std::unique_ptr<Process> begin(const std::string& name,
+                                 const std::vector<std::string>& settings = {}) const;
 
   // What `name` left at its end.
   std::string summary(const std::string& name) const;

@@ -318,9 +318,7 @@ TEST(DbnOrders, SymbolMappingsInTheStreamNameTheirInstruments) {
       file.insert(file.end(), record.begin(), record.end());
     };
     const auto append_order = [&](std::uint64_t order, std::uint32_t instrument) {
-      Bytes record(dbn::kMboBytes);
-      test_support::store_mbo(mbo('A', 'B', order, 100, 5, instrument), record.data());
-      append(record);
+      test_support::append_mbo(mbo('A', 'B', order, 100, 5, instrument), file);
     };
     append(mapping(7, "ES.FUT", "ESZ4", version));
     append_order(1, 7);
@@ -364,10 +362,7 @@ TEST(DbnOrders, ANameIsThatOfItsDay) {
                                                            {2024'10'05, 2024'10'06, 101, "AAA"},
                                                            {2024'10'04, 2024'10'05, 101, "BBB"},
                                                            {2024'10'05, 2024'10'06, 100, "BBB"}}});
-  for (const MboMessage& message : swapped_days()) {
-    file.resize(file.size() + dbn::kMboBytes);
-    test_support::store_mbo(message, &file[file.size() - dbn::kMboBytes]);
-  }
+  for (const MboMessage& message : swapped_days()) test_support::append_mbo(message, file);
   DbnReader reader(test_support::open_memory(file, "days.dbn"));
   PricesBySymbol told;
   for (const Bytes& message : test::collect(reader).messages)
@@ -382,10 +377,7 @@ TEST(DbnOrders, ANameIsThatOfItsDay) {
 std::pair<std::vector<std::string>, std::string> told_with(
     const std::vector<dbn::Mapping>& mappings, const std::vector<MboMessage>& messages) {
   Bytes file = test_support::encode_metadata({.dataset = "XNAS.ITCH", .mappings = mappings});
-  for (const MboMessage& message : messages) {
-    file.resize(file.size() + dbn::kMboBytes);
-    test_support::store_mbo(message, &file[file.size() - dbn::kMboBytes]);
-  }
+  for (const MboMessage& message : messages) test_support::append_mbo(message, file);
   DbnReader reader(test_support::open_memory(file, "days.dbn"));
   std::vector<std::string> all = texts(reader);
   return {std::move(all), reader.remarks()};

@@ -160,10 +160,7 @@ class SeveralDatabentoFiles : public SeveralRecordings {
                  const Records& records) {
     test::Bytes bytes =
         test_support::encode_metadata({.dataset = "XNAS.ITCH", .mappings = mappings});
-    for (const test::MboMessage& record : records) {
-      bytes.resize(bytes.size() + dbn::kMboBytes);
-      test_support::store_mbo(record, &bytes[bytes.size() - dbn::kMboBytes]);
-    }
+    for (const test::MboMessage& record : records) test_support::append_mbo(record, bytes);
     test::write_file(folder_ / name, bytes);
   }
   void write_csv(const std::string& name, const std::vector<dbn::Mapping>& mappings,

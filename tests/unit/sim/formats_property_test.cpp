@@ -256,8 +256,7 @@ class Databento {
                                   .action = action,
                                   .side = side,
                                   .receive_time_ns = kMidnightNs + time_ns};
-    file_.resize(file_.size() + dbn::kMboBytes);
-    test_support::store_mbo(message, &file_[file_.size() - dbn::kMboBytes]);
+    test_support::append_mbo(message, file_);
   }
   void tell(const MarketEvent& e) {
     const char side = side_of(e.order.side);
