@@ -115,9 +115,8 @@ class Succession {
   void look_back(wire::Leadership found) noexcept {
     if (is_from_before(found)) superseded_ = true;
   }
-  // As look_back(), where the host was started since. Where the witness has forgotten even what
-  // this one knows, this one may have led alone by a later word, which neither of them has any
-  // more.
+  // As look_back(), after a start of the host. The witness may have forgotten even what this one
+  // knows. Then this one may have led alone by a later word, which both have lost.
   void look_back_after_boot(wire::Leadership found) noexcept {
     look_back(found);
     if (found.epoch < word_.epoch) superseded_ = true;

@@ -11,9 +11,9 @@
 // 1.00, "Heartbeats", "End of Session").
 //
 // Messages are due as the capture's clock says. The first that has an ITCH time is due at that
-// time, the others as much later as their packets came later. Each further day begins so anew, 24
-// hours after the day before (TradingDay): the capture's clock may be in another zone, in which a
-// change to daylight-saving time moves the open, or have had a weekend in between.
+// time, the others as much later as their packets came later. Each further day begins anew in the
+// same way, 24 hours after the day before (TradingDay). The capture's clock does not say when: a
+// weekend may lie between, and daylight-saving time moves the open of a clock in another zone.
 #pragma once
 
 #include <array>

@@ -11,8 +11,8 @@
 //   H trading status                H: order acceptance is quotation only
 //   S system event                  S
 //
-// Midnights (UTC) that pass are marked by S 'D', as in what is made of Databento's: so the days of
-// what was converted have the same numbers.
+// S 'D' marks each midnight (UTC) that passes, as where Databento's recordings are converted. So
+// the days keep their numbers.
 //
 // Updates of one event are held until it is complete; then removals come before adds, so that no
 // message shows a book in the middle of it. Some events are still open at the end of the day or of
