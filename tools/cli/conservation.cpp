@@ -452,8 +452,8 @@ bool Conservation::holds() const noexcept {
 
 std::string Conservation::problem() const {
   if (holds()) return {};
-  if (!std::all_of(lines.begin(), lines.end(), [](const Line& line) { return line.holds; }))
-    return "conservation is broken";
+  for (const Line& line : lines)
+    if (!line.holds) return "conservation is broken: " + line.rule + ": " + line.figures;
   if (missing.empty()) return "conservation is not shown: nothing to check";
   std::string names;
   for (const std::string& name : missing) names += (names.empty() ? "" : ", ") + name;

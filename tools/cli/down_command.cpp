@@ -13,6 +13,7 @@
 
 #include "common/base/error.hpp"
 #include "common/control/admin_client.hpp"
+#include "common/control/run_directory.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/conservation.hpp"
 #include "tools/cli/programs.hpp"
@@ -48,6 +49,18 @@ void halt_replay(const std::string& run_dir, const std::vector<RunningProgram>& 
     }
   }
   if (!halted.empty() && !mdhs.empty()) await_rest(run_dir, halted, mdhs);
+}
+
+// Noted before the first ends: `up` then knows that this is no strategy alone, and starts none of
+// them again, also not one that is dead now. One that it has started just before takes its place in
+// the run directory a little later.
+void note_stop_of_all(const std::string& run_dir) {
+  for (const std::string& name : control::RunDirectory::names(run_dir)) note_stop(run_dir, name);
+  constexpr auto kPlace = std::chrono::seconds(2);
+  constexpr auto kBetween = std::chrono::milliseconds(10);
+  const auto end = std::chrono::steady_clock::now() + kPlace;
+  while (RunOwner::starts_one(run_dir) && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(kBetween);
 }
 
 // The programs that are asked for, in stop order; Error for one that does not run.
@@ -116,13 +129,13 @@ void pass_on_verdict(const DownArguments& arguments) {
 void run_down(const DownArguments& arguments) {
   attach(arguments);
   const bool owned = RunOwner::holder(arguments.run_dir) != 0 && arguments.only.empty();
+  if (owned) note_stop_of_all(arguments.run_dir);
   const auto programs = chosen(arguments);
   if (programs.empty() && lost_programs(arguments.run_dir).empty()) {
     std::printf("%s\n", nothing_runs(arguments.run_dir).c_str());
     return;
   }
   halt_replay(arguments.run_dir, programs);
-  // Noted for all before the first ends: `up` then knows that this is no strategy alone.
   for (const RunningProgram& program : programs) note_stop(arguments.run_dir, program.name);
   std::string left;
   std::string unreachable;

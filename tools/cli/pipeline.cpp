@@ -395,8 +395,14 @@ void Pipeline::restart_due() {
   const std::int64_t now_ns = clock::monotonic_ns();
   for (Member& member : members_) {
     if (member.restart_at_ns == 0 || now_ns < member.restart_at_ns) continue;
-    launch(member);
+    was_asked_to_stop(member) ? give_up_restart(member) : launch(member);
   }
+}
+
+void Pipeline::give_up_restart(Member& member) {
+  member.restart_at_ns = 0;
+  problems_.push_back(title(member) + " " + member.child->how_it_ended() +
+                      " and was not started again before the end");
 }
 
 std::vector<int> Pipeline::exit_descriptors() const {
@@ -439,10 +445,8 @@ void Pipeline::settle() {
 void Pipeline::stop() {
   if (stopping_) return;
   stopping_ = true;
-  for (const Member& member : members_)
-    if (member.restart_at_ns != 0)
-      problems_.push_back(title(member) + " " + member.child->how_it_ended() +
-                          " and was not started again before the end");
+  for (Member& member : members_)
+    if (member.restart_at_ns != 0) give_up_restart(member);
   halt_replay();
   settle();
   std::map<std::size_t, std::vector<Member*>> groups;

@@ -133,6 +133,7 @@ class Pipeline {
   std::size_t together_with(std::size_t first) const;
   bool is_ready(Member& member);
   bool was_asked_to_stop(const Member& member);
+  void give_up_restart(Member& member);
   void announce(const Member& member);
   void halt_replay();
   void settle();

@@ -295,37 +295,58 @@ control::Json replay_of_all(const std::string& run_dir, const std::vector<std::s
   return all;
 }
 
+namespace {
+
+// What a `status` counts of the feed: sent, or taken and missed. None where it does not say.
+std::optional<std::uint64_t> feed_count(const control::Json& status) {
+  if (!status.is_object()) return std::nullopt;
+  const control::Json counters = status.value("key_counters", control::Json::object());
+  if (!counters.contains("feed.messages")) return std::nullopt;
+  std::uint64_t sum = 0;
+  for (const char* part : {"feed.messages", "feed.missed_messages", "feed.bridged_messages"})
+    sum += counters.value(part, std::uint64_t{0});
+  return sum;
+}
+
+}  // namespace
+
 void await_rest(const std::string& run_dir, const std::vector<std::string>& sims,
                 const std::vector<std::string>& mdhs) {
   using control::Json;
-  constexpr auto kLongest = std::chrono::seconds(30);  // as long as they take in more
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kLongest = std::chrono::seconds(30);
   constexpr auto kBetween = std::chrono::milliseconds(50);
+  // An mdh that has just started learns of what it lacks by the feed's next beat, a second later.
+  constexpr auto kNothingNew = std::chrono::seconds(3);
+  // Not every feed tells the end of its session.
+  constexpr auto kEndOfSession = std::chrono::seconds(1);
   constexpr int kQuietLooks = 3;
-  constexpr int kUnansweredLooks = 3;  // of a second each
-  // On a busy machine the end of the session may come later than three looks; not every feed tells
-  // it.
-  constexpr int kLooksForTheEnd = 20;
   const Json last = replay_of_all(run_dir, sims);
   const bool replay_ended = !last.is_object() || last.value("state", "") == "ended";
-  const auto end = std::chrono::steady_clock::now() + kLongest;
+  // Which mdh hears which of several sims is not known here.
+  const std::optional<std::uint64_t> sent =
+      sims.size() == 1 ? feed_count(try_status(run_dir, sims.front())) : std::nullopt;
+  const Clock::time_point begin = Clock::now();
+  Clock::time_point news = begin;
   int quiet = 0;
-  int unanswered = 0;
   Json before;
-  for (int look = 0; quiet < kQuietLooks && unanswered < kUnansweredLooks; ++look) {
+  while (quiet < kQuietLooks && Clock::now() - begin < kLongest &&
+         Clock::now() - news < kNothingNew) {
     Json now = Json::array();
-    bool waits = false;
-    bool answered = true;
+    bool done = true;
     for (const std::string& mdh : mdhs) {
       const Json status = try_status(run_dir, mdh);
-      answered &= status.is_object();
+      done &= status.is_object();
       if (!status.is_object()) continue;
       now.push_back(status.value("key_counters", Json()));
-      waits |= replay_ended && status.value("feed", Json::object()).value("state", "") != "ended";
+      const std::optional<std::uint64_t> taken = feed_count(status);
+      if (sent && taken) done &= *taken >= *sent;
+      if (replay_ended && Clock::now() - begin < kEndOfSession)
+        done &= status.value("feed", Json::object()).value("state", "") == "ended";
     }
-    unanswered += answered ? 0 : 1;
-    quiet = answered && now == before && (!waits || look >= kLooksForTheEnd) ? quiet + 1 : 0;
+    if (now != before) news = Clock::now();
+    quiet = done && now == before ? quiet + 1 : 0;
     before = std::move(now);
-    if (std::chrono::steady_clock::now() > end) return;
     if (quiet < kQuietLooks) std::this_thread::sleep_for(kBetween);
   }
 }

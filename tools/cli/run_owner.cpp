@@ -1,10 +1,12 @@
 #include "tools/cli/run_owner.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -54,6 +56,17 @@ pid_t RunOwner::holder(const std::string& run_dir) {
       ::open(lock_path(run_dir).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (file.get() < 0 || ::flock(file.get(), LOCK_SH | LOCK_NB) == 0) return 0;
   return number_in(file.get());
+}
+
+bool RunOwner::starts_one(const std::string& run_dir) {
+  const std::string owner = std::to_string(holder(run_dir));
+  std::ifstream children("/proc/" + owner + "/task/" + owner + "/children");
+  const std::vector<std::string> names = control::RunDirectory::names(run_dir);
+  return std::any_of(std::istream_iterator<pid_t>(children), {}, [&](pid_t child) {
+    return std::ranges::none_of(names, [&](const std::string& name) {
+      return control::RunDirectory::holder(run_dir, name) == child;
+    });
+  });
 }
 
 std::optional<std::string> RunOwner::verdict(const std::string& run_dir) {

@@ -25,6 +25,9 @@ class RunOwner {
 
   // The process that has it; 0: none.
   static pid_t holder(const std::string& run_dir);
+  // Whether that process has started a program that has no place in the run directory yet. False
+  // where the kernel does not list its children.
+  static bool starts_one(const std::string& run_dir);
   // The verdict of the newest `up`; nullopt: it has said nothing yet, or ended without a word.
   static std::optional<std::string> verdict(const std::string& run_dir);
 

@@ -144,6 +144,15 @@ TEST_F(Up, DownSaysHowTheRunInTheBackgroundHasEnded) {
   EXPECT_THAT(tickpath({"down"}), Ends(1, "the run failed", "conservation is broken"));
 }
 
+TEST_F(Up, WhatIsDeadWhenDownComesIsNotStartedAgainInTheMiddleOfIt) {
+  configure("sim", "replay = 60000");
+  EXPECT_THAT(up({"--detach", "--on-failure", "restart"}), Ends(0));
+  ASSERT_EQ(::kill(std::atoi(read_file(folder_ / "run/mdh.pid").c_str()), SIGKILL), 0);
+  EXPECT_THAT(tickpath({"down"}),
+              Ends(1, "the run failed", "mdh", "and was not started again before the end"));
+  EXPECT_EQ(std::ranges::count(diary("starts"), "mdh"), 1);
+}
+
 TEST_F(Up, DownSaysWhatHadNotSettledWhereNobodyElseWould) {
   Process mdh({folder_ / "bin/mdh", "config/mdh.toml", "--run-dir", "run", "--set", "drain=-1",
                "--set", "datapath.stop_timeout=50ms"},
