@@ -135,8 +135,10 @@ void OegDatapath::take_over(const std::function<void()>& complete) {
 
 // False: another one leads.
 bool OegDatapath::turn_pair() noexcept {
-  if (pair_->turn(now_ns_)) {
-    if (pair_->stage() == Pair::Stage::kLeading) begin_to_lead();
+  const bool waited = pair_->waits_for_memory();
+  const bool changed = pair_->turn(now_ns_);
+  if (changed && pair_->stage() == Pair::Stage::kLeading) begin_to_lead();
+  if (changed || (!waited && pair_->waits_for_memory())) {
     const std::uint64_t one = 1;
     (void)!::write(pair_fd_.get(), &one, sizeof(one));
   }

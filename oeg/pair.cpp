@@ -15,6 +15,7 @@ constexpr std::uint64_t kConfirmNs = 20'000;
 // A standby that takes nothing for so long is stuck, though its heart beats and its log has room.
 // Nothing waits for it yet, but it could not take over either.
 constexpr std::uint64_t kTakesNothingNs = 1'000'000'000;
+constexpr std::uint64_t kSavedNs = 1'000'000'000;
 // A joiner that has all but so much has caught up: the rest is on its way in a turn or two.
 constexpr std::uint64_t kCaughtUpBytes = 1u << 16;
 
@@ -85,20 +86,6 @@ Pair::Pair(const PairOptions& options, const link::HeartbeatOptions& heartbeat,
   if (rules.role() == Role::kClaimant) stage_ = Stage::kFollowing;
   kills_confirmed_.set(1);
   show();
-}
-
-FenceResult Pair::revoke_former() noexcept {
-  FenceResult result = FenceResult::kNone;
-  if (former_ != nullptr && log_ != nullptr) {
-    rdma::QueuePair& pair = former_->connection->queue_pair();
-    const std::size_t revoked = pair.revoke(*log_->grant().region);
-    result = !device_revokes_ ? FenceResult::kLogAlone
-             : revoked != 0   ? FenceResult::kRevoked
-                              : FenceResult::kEndedOnly;
-    pair.disconnect();
-  }
-  fence_result_.store(result, std::memory_order_relaxed);
-  return result;
 }
 
 // A process that was stopped meanwhile has not waited in that time: it counts from the first look
@@ -219,6 +206,7 @@ bool Pair::turn(std::uint64_t now_ns) noexcept {
       break;
   }
   settle();
+  await_memory(now_ns);
   return stage() != before;
 }
 
@@ -255,7 +243,13 @@ void Pair::end_vain_claim() noexcept {
 void Pair::settle() noexcept {
   if (rules_ == stored_) return;
   const Role before = stored_.role();
+  const bool led_alone = before == Role::kLeader && !stored_.needs_confirmation();
   memory_.store(rules_);
+  if (!led_alone && rules_.role() == Role::kLeader && !rules_.needs_confirmation() &&
+      stage() == Stage::kLeading) {
+    alone_unsaved_ = true;
+    alone_since_ns_ = now_ns_;
+  }
   stored_ = rules_;
   show();
   if (rules_.role() == Role::kLeader && stage() == Stage::kFollowing) {
@@ -275,6 +269,18 @@ void Pair::settle() noexcept {
     hot_log_.note(PairNote::kRetires, rules_.word().epoch);
     stage_.store(Stage::kRetired, std::memory_order_release);
   }
+}
+
+// A leader that goes on alone acts once its memory says so on the disk. Otherwise a loss of power
+// could make it forget that, and it would renounce what it had led. A disk that does not answer
+// holds nothing back for long.
+void Pair::await_memory(std::uint64_t now_ns) noexcept {
+  if (!alone_unsaved_) [[likely]]
+    return;
+  const bool saved = memory_.is_saved();
+  if (!saved && now_ns - alone_since_ns_ < kSavedNs) return;
+  alone_unsaved_ = false;
+  if (!saved) hot_log_.note(PairNote::kUnsaved, rules_.word().epoch);
 }
 
 void Pair::show() noexcept {

@@ -108,6 +108,7 @@ enum class PairNote : std::uint16_t {
   kWitnessDown,
   kLogDamaged,
   kJournalFull,
+  kUnsaved,
 };
 
 class Pair final : public JournalPort, public fix::SessionMirror {
@@ -242,9 +243,13 @@ class Pair final : public JournalPort, public fix::SessionMirror {
 
   // True: the stage has changed.
   bool turn(std::uint64_t now_ns) noexcept;
+  // Until the control thread has synced its memory, this one acts on nothing: PairMemory::sync().
+  bool waits_for_memory() const noexcept { return alone_unsaved_; }
   // Whether what has been recorded may take effect outside; posts what is to be confirmed, and
   // waits for an answer for some microseconds at most.
   bool may_act() noexcept {
+    if (alone_unsaved_) [[unlikely]]
+      return false;
     return rules_.may_act(false) || (rules_.may_act(true) && (broken(Rule::kConfirm) || confirm()));
   }
   // New orders may be taken.
@@ -308,6 +313,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   void send_word(PairEntry kind, wire::Leadership word) noexcept;
   bool confirm() noexcept;
   void settle() noexcept;
+  void await_memory(std::uint64_t now_ns) noexcept;
   void hear_others() noexcept;
   void end_vain_claim() noexcept;
   void take_connections(std::uint64_t now_ns) noexcept;
@@ -354,6 +360,8 @@ class Pair final : public JournalPort, public fix::SessionMirror {
 
   Succession rules_;
   Succession stored_;
+  bool alone_unsaved_ = false;  // it leads alone, and its memory on the disk may not say so yet
+  std::uint64_t alone_since_ns_ = 0;
   link::BareConnections connections_;
   link::BareConnection* witness_ = nullptr;
   link::BareConnection* peer_ = nullptr;  // the standby's, or the leader's

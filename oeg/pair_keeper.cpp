@@ -235,6 +235,7 @@ bool PairKeeper::join() {
   const std::int64_t read = clock::monotonic_ns();
   install(snapshot);
   start_.leader = std::move(leader.connection);
+  if (!remembers_) start_.rules.join_as_newcomer();
   remember();  // it has renounced, and has never to found a pair again
   constexpr std::int64_t kMs = 1'000'000;
   log::info("this oeg joins {}: read {} bytes in {} ms, on the disk after {} ms", config_.pair.peer,
@@ -394,6 +395,7 @@ bool PairKeeper::keeps_out(rdma::ConnectionRequest& request, const wire::Hello& 
 void PairKeeper::attach(OegDatapath& datapath, std::function<void()> complete,
                         std::function<void()> connect) {
   datapath_ = &datapath;
+  stage_ = datapath.pair()->stage();
   complete_ = std::move(complete);
   connect_ = std::move(connect);
   keep_own();  // before anything is recorded by who leads
@@ -404,24 +406,22 @@ void PairKeeper::attach(OegDatapath& datapath, std::function<void()> complete,
   });
 }
 
+// Also where this one goes on alone, and waits for its memory.
 void PairKeeper::on_stage() {
   const Pair::Stage stage = datapath_->pair()->stage();
-  if (stage == Pair::Stage::kTakingOver) {
-    connect_();  // the venue takes the connection while this one recovers
-    // Before it acts on anything. Otherwise a loss of power could make it forget that it has led,
-    // and ask to join. An oeg that waits for a word takes such a request for a renunciation.
-    sync_memory();
+  const bool changed = std::exchange(stage_, stage) != stage;
+  if (changed && (stage == Pair::Stage::kTakingOver || stage == Pair::Stage::kLeading)) connect_();
+  // Before anything is done by it. Otherwise a loss of power could make it forget that it has led,
+  // and ask to join. An oeg that waits for a word takes such a request for a renunciation.
+  sync_memory();
+  if (changed && stage == Pair::Stage::kTakingOver) {
     const FenceResult fence = datapath_->pair()->revoke_former();
     datapath_->take_over(complete_);
     log::warning("this oeg takes over, epoch {}: {} records, {} open orders, {} never sent; {}",
                  datapath_->pair()->word().epoch, datapath_->recovery().records,
                  datapath_->recovery().open_orders, datapath_->recovery().unsent, in_words(fence));
-  } else if (stage == Pair::Stage::kLeading) {
-    connect_();
-  } else if (stage == Pair::Stage::kRetired) {
-    log::warning(
-        "the other oeg leads, or the log of the leader is lost: this oeg starts again as a "
-        "standby");
+  } else if (changed && stage == Pair::Stage::kRetired) {
+    log::warning("the other oeg leads, or the leader's log is lost: this one becomes a standby");
     start_anew();
   }
 }

@@ -96,6 +96,7 @@ class PairKeeper {
   std::string stranger_;          // who was refused, and why, as the log was told last
   Founding founding_;
   OegDatapath* datapath_ = nullptr;
+  Pair::Stage stage_ = Pair::Stage::kFollowing;
   std::function<void()> complete_;
   std::function<void()> connect_;
   control::Subscription stage_watch_;

@@ -106,9 +106,10 @@ int PairMemory::sync() noexcept {
         newest,
         std::atomic_ref<std::uint64_t>(slot(each).sequence).load(std::memory_order_acquire));
   if (newest == synced_) return 0;
-  if (::msync(mapping_.at<void>(0), kFileBytes, MS_SYNC) != 0) return errno;
-  synced_ = newest;
-  return 0;
+  const int error = ::msync(mapping_.at<void>(0), kFileBytes, MS_SYNC) == 0 ? 0 : errno;
+  saved_.store(newest, std::memory_order_relaxed);
+  if (error == 0) synced_ = newest;
+  return error;
 }
 
 void PairMemory::store(const Succession& state) noexcept {

@@ -11,6 +11,7 @@
 // original knows, and the original may be in use. So it is no memory.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -34,6 +35,9 @@ class PairMemory {
   bool is_of_this_boot() const noexcept;
   // One thread. Before anything of it takes effect.
   void store(const Succession& state) noexcept;
+  // The same thread. What store() was given last is on the disk, or cannot be brought there: sync()
+  // has said so.
+  bool is_saved() const noexcept { return saved_.load(std::memory_order_relaxed) >= sequence_; }
   // Control thread, now and then, and where more follows than on this host: on the disk, if
   // anything was stored since. 0, or the errno: it may not be there.
   int sync() noexcept;
@@ -49,6 +53,7 @@ class PairMemory {
   const std::uint64_t boot_;
   std::uint64_t sequence_ = 0;
   std::uint64_t synced_ = 0;  // by this process: its former life may have ended before it did
+  std::atomic<std::uint64_t> saved_{0};  // relaxed: nothing else is read by it
 };
 
 }  // namespace tickpath::oeg

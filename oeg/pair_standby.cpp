@@ -20,6 +20,20 @@ fix::SessionNumbers numbers_of(const StoredEntry& entry) noexcept {
 
 }  // namespace
 
+FenceResult Pair::revoke_former() noexcept {
+  FenceResult result = FenceResult::kNone;
+  if (former_ != nullptr && log_ != nullptr) {
+    rdma::QueuePair& pair = former_->connection->queue_pair();
+    const std::size_t revoked = pair.revoke(*log_->grant().region);
+    result = !device_revokes_ ? FenceResult::kLogAlone
+             : revoked != 0   ? FenceResult::kRevoked
+                              : FenceResult::kEndedOnly;
+    pair.disconnect();
+  }
+  fence_result_.store(result, std::memory_order_relaxed);
+  return result;
+}
+
 void Pair::turn_standby(std::uint64_t now_ns) noexcept {
   if (peer_ != nullptr) peer_->connection->poll();
   if (log_ == nullptr) {  // a claimant since its start

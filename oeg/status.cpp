@@ -104,6 +104,9 @@ void OegApplication::define_notes() {
   notes.define(PairNote::kWitnessDown, Level::kWarning,
                "the witness is gone: until it is back nobody can take over");
   notes.define(PairNote::kLogDamaged, Level::kError, "the leader's log is damaged");
+  notes.define(PairNote::kUnsaved, Level::kError,
+               "leads alone in epoch {}, and pair.file does not reach the disk (is it slow, or "
+               "gone?): after a power cut this oeg may not know that it led");
   notes.define(PairNote::kJournalFull, Level::kError,
                "the journal has no room for what the leader records (a full disk?): stands by no "
                "longer, and joins again");

@@ -121,6 +121,8 @@ class Succession {
     look_back(found);
     if (found.epoch < word_.epoch) superseded_ = true;
   }
+  // Joins without a memory, or with a copy: it remembers from then on, but not what it had.
+  void join_as_newcomer() noexcept { superseded_ = true; }
   // Its place has led since, in a later life or by a copy of its host. So this one does not know
   // what it would renounce.
   bool superseded() const noexcept { return superseded_; }

@@ -178,11 +178,14 @@ bool Place::has_memory() const {
   return process_ != nullptr && process_->memory.load().has_value();
 }
 
-bool Place::remembers() const {
-  if (process_ != nullptr) return has_memory();
+bool Place::remembers_a_leader() const {
+  const auto does = [](const oeg::PairMemory& memory) {
+    const std::optional<oeg::Succession> state = memory.load();
+    return state && state->word().epoch != 0;
+  };
+  if (process_ != nullptr) return does(process_->memory);
   const std::string path = file(".pair");
-  return fs::exists(path) &&
-         oeg::PairMemory(path, static_cast<std::uint8_t>(id_), boot_).load().has_value();
+  return fs::exists(path) && does(oeg::PairMemory(path, static_cast<std::uint8_t>(id_), boot_));
 }
 
 bool Place::waits_for_word() const noexcept { return runs() && process_->pair->waits_for_word(); }

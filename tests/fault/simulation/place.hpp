@@ -125,7 +125,7 @@ class Place {
   std::uint32_t led_in() const noexcept { return led_in_; }  // the newest epoch that it led in
   const Store& store() const noexcept { return store_; }
   bool has_memory() const;
-  bool remembers() const;  // or would, if it were started
+  bool remembers_a_leader() const;  // or would, if it were started
   bool waits_for_word() const noexcept;
   bool may_be_old() const noexcept { return old_; }
 

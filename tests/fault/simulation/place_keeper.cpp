@@ -62,7 +62,7 @@ void Place::begin() {
     if (life_ != Life::kBegins) return;
     const bool told = std::exchange(told_to_lead_, false);
     if (!told && !may_found()) return;
-    if (!told && other_->remembers())
+    if (!told && other_->remembers_a_leader())
       around_.problem = "a pair is founded beside one that remembers a leader";
     const wire::WitnessBlock* const block = told ? witness() : nullptr;
     process.rules.found(block != nullptr ? wire::Leadership::of_word(block->word)
@@ -208,6 +208,7 @@ void Place::read_snapshot() {
     life_ = Life::kBegins;
     return;
   }
+  if (!process.remembers) process.rules.join_as_newcomer();
   remember();
   old_ = false;
   begin_to_run();

@@ -101,7 +101,11 @@ class PairSide {
     if (pair_.connections().connecting()) (void)pair_.connections().poll_connect();
     pair_.collect();
     pair_.turn(now_ns());
+    if (!pair_.waits_for_memory() || !syncs_) return;
+    memory_.sync();
+    pair_.turn(now_ns());
   }
+  void stop_syncing() noexcept { syncs_ = false; }
   // What the control thread does at a takeover.
   FenceResult recover() {
     const FenceResult fence = pair_.revoke_former();
@@ -118,6 +122,7 @@ class PairSide {
   }
 
   const std::uint8_t place_;
+  bool syncs_ = true;
   PairOptions options_;
   Journal journal_;
   fix::Session session_;

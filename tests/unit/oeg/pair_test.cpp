@@ -209,6 +209,30 @@ TEST_F(PairTest, WithoutAStandbyTheLeaderGoesOnByTheWitnessesWord) {
   EXPECT_TRUE(first_->pair().may_trade());
 }
 
+TEST_F(PairTest, ALeaderThatGoesOnAloneActsOnceItsMemoryIsSynced) {
+  begin();
+  ASSERT_TRUE(pair_stands());
+  first_->stop_syncing();
+  second_.reset();
+  ASSERT_TRUE(turned_until([&] { return first_->pair().word().alone; }));
+  EXPECT_TRUE(first_->pair().waits_for_memory());
+  EXPECT_FALSE(first_->pair().may_act());
+  ASSERT_EQ(first_->memory().sync(), 0);
+  first_->turn();
+  EXPECT_FALSE(first_->pair().waits_for_memory());
+  EXPECT_TRUE(first_->pair().may_act());
+}
+
+TEST_F(PairTest, ADiskThatDoesNotAnswerHoldsNothingBackForLong) {
+  begin();
+  ASSERT_TRUE(pair_stands());
+  first_->stop_syncing();
+  second_.reset();
+  ASSERT_TRUE(turned_until([&] { return first_->pair().word().alone; }));
+  EXPECT_FALSE(first_->pair().may_act());
+  EXPECT_TRUE(turned_until([&] { return first_->pair().may_act(); })) << "after a second";
+}
+
 TEST_F(PairTest, AnotherLifeOfTheWitnessDecidesOnceTheStandbyKnowsIt) {
   begin();
   ASSERT_TRUE(pair_stands());
