@@ -22,8 +22,8 @@
 //   const FeedConfig config = config::load_file(feed_schema(), "config/demo/mdh.toml");
 //
 // Defaults are the struct's own initialisers. Unknown keys are errors, with the nearest known key.
-// All problems of a file are reported together (ConfigError). Files are TOML 1.0. Control threads
-// and tools only.
+// All problems of a file are reported together (ConfigError). Files are TOML 1.0; one may extend
+// another (table.hpp). Control threads and tools only.
 #pragma once
 
 #include <cmath>
@@ -321,6 +321,9 @@ S load_file(const Schema<S>& schema, const std::string& path,
   detail::read_file(schema.core(), &config, path, overrides);
   return config;
 }
+
+// The text of a file; of one that extends another, both in one. Throws as load_file().
+std::string read_merged_text(const std::string& path);
 
 // Replaces "{name}" in every text and path (also in lists, tables and parameters).
 template <class S>

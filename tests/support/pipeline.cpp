@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/error.hpp"
+#include "common/config/config.hpp"
 #include "tests/support/patience.hpp"
 #include "tests/support/provider.hpp"
 
@@ -124,7 +125,7 @@ PipelineFolder::PipelineFolder(const std::string& config) : order_port_(test_sup
   std::map<std::string, std::string> texts;
   for (const auto& entry : std::filesystem::directory_iterator(source(config))) {
     std::string& text = texts[entry.path().stem()];
-    text = read_file(entry.path());
+    text = config::read_merged_text(entry.path());
     replace_all(text, "127.0.0.1:9878", "127.0.0.1:" + std::to_string(order_port_));
     replace_all(text, "127.0.0.1:7791", snapshots);
     replace_all(text, "239.255.7.1:7701", group);
@@ -168,7 +169,11 @@ void PipelineFolder::edit(const std::string& program, const std::string& from,
 
 void PipelineFolder::trade_only_by(const std::string& plugin, const std::string& more) const {
   const std::string path = config_dir() + "/strategy.toml", text = read_file(path);
-  write_file(path, text.substr(0, text.find("[[plugin]]")) + "[[plugin]]\nid = 1\nfile = \"" +
+  const std::size_t begin = std::min(text.find("[[plugin]]"), text.size());
+  std::size_t end = begin;
+  while (end < text.size() && text.compare(end, 8, "[[plugin") == 0)
+    end = std::min(text.find("[[", end + 2), text.size());
+  write_file(path, text.substr(0, begin) + text.substr(end) + "\n[[plugin]]\nid = 1\nfile = \"" +
                        program("../tests/plugins/" + plugin + ".so") + "\"\n" + more);
 }
 

@@ -11,6 +11,7 @@
 
 #include "common/base/error.hpp"
 #include "common/clock/clock.hpp"
+#include "common/config/config.hpp"
 #include "common/config/values.hpp"
 #include "common/control/admin_client.hpp"
 #include "common/control/crash_report.hpp"
@@ -66,7 +67,7 @@ void Pipeline::find_remote(Member& member, const Host& host,
   member.remote = RemoteProgram{.host = host,
                                 .name = member.name,
                                 .program = member.program,
-                                .config = read_program_file(member.config_path),
+                                .config = config::read_merged_text(member.config_path),
                                 .settings = settings,
                                 .detached = options_.detached};
   remote_output_.add(member.name, host.name);

@@ -17,7 +17,6 @@
 
 #include "common/base/error.hpp"
 #include "common/base/replace_file.hpp"
-#include "common/base/trusted_file.hpp"
 #include "common/config/config.hpp"
 #include "common/control/admin_client.hpp"
 
@@ -212,14 +211,6 @@ std::string ssh_text(const Host& host) {
   std::string text = "ssh";
   for (const std::string& option : host.options) text += " -o " + option;
   return text + " " + host.destination;
-}
-
-std::string read_program_file(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw SystemError("cannot read '" + path + "'", errno);
-  if (const std::string why = why_untrusted(path); !why.empty())
-    throw config::ConfigError({path + ": is not read, as others could change it: " + why});
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 void write_remote(const std::string& run_dir, const RemoteProgram& program) {

@@ -53,11 +53,6 @@ struct RemoteProgram {
   control::Part part{};               // as its configuration says
 };
 
-// The text of a program's file, which may only be written by whoever may write its program
-// (common/base/trusted_file.hpp): on its host it is a file of ours, and would be trusted there.
-// Throws ConfigError, SystemError.
-std::string read_program_file(const std::string& path);
-
 // <name> + this, in the run directory here: the host that it ran on, where its journal and log are.
 inline constexpr const char* kRanOn = ".host";
 

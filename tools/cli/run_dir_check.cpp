@@ -4,9 +4,8 @@
 #include <filesystem>
 #include <optional>
 
-#include <toml++/toml.h>
-
 #include "common/base/error.hpp"
+#include "common/config/table.hpp"
 #include "common/config/values.hpp"
 #include "common/control/run_directory.hpp"
 #include "common/fix/store_reader.hpp"
@@ -22,8 +21,8 @@ constexpr const char* kDefault = "run";
 std::string run_dir_in(const ConfiguredProgram& program) {
   std::string found = kDefault;
   try {
-    found = toml::parse_file(program.path)["run_dir"].value_or(found);
-  } catch (const toml::parse_error&) {
+    found = config::read_table(program.path)["run_dir"].value_or(found);
+  } catch (const Error&) {  // its program says what is wrong
   }
   constexpr std::string_view kKey = "run_dir=";
   for (const std::string& setting : program.settings)

@@ -11,6 +11,7 @@
 #include "common/base/error.hpp"
 #include "common/base/format.hpp"
 #include "common/base/names.hpp"
+#include "common/config/table.hpp"
 #include "common/config/values.hpp"
 
 namespace tickpath::cli::doctor {
@@ -23,8 +24,9 @@ std::string text_of(const toml::table& table, const char* group, const char* key
   return table[group][key].value_or(fallback);
 }
 
-config::ConfigError wrong(const std::string& file, std::uint32_t line, const std::string& what) {
-  return config::ConfigError({file + ":" + std::to_string(line) + ": " + what});
+config::ConfigError wrong(const std::string& file, const toml::node& node,
+                          const std::string& what) {
+  return config::ConfigError({config::position(node, file) + ": " + what});
 }
 
 int cpu_of(const toml::table& table, const std::string& file) {
@@ -33,8 +35,7 @@ int cpu_of(const toml::table& table, const std::string& file) {
   if (node.value<std::string>() == "auto") return Pins::kAuto;
   if (const auto number = node.value<std::int64_t>())
     if (*number >= Pins::kUnpinned && *number < 4096) return static_cast<int>(*number);
-  throw wrong(file, node.node()->source().begin.line,
-              "datapath.cpu: allowed are a CPU number, -1 and \"auto\"");
+  throw wrong(file, *node.node(), "datapath.cpu: allowed are a CPU number, -1 and \"auto\"");
 }
 
 std::uint64_t size_of(const toml::node_view<const toml::node>& node, const std::string& text,
@@ -42,19 +43,12 @@ std::uint64_t size_of(const toml::node_view<const toml::node>& node, const std::
   try {
     return config::parse_size_bytes(text);
   } catch (const Error& error) {
-    throw wrong(file, node.node()->source().begin.line,
-                std::string("feed.receive_buffer: ") + error.what());
+    throw wrong(file, *node.node(), std::string("feed.receive_buffer: ") + error.what());
   }
 }
 
 Pins read_file(const fs::path& path) {
-  toml::table parsed;
-  try {
-    parsed = toml::parse_file(path.string());
-  } catch (const toml::parse_error& error) {
-    throw wrong(path, error.source().begin.line, std::string(error.description()));
-  }
-  const toml::table& table = parsed;
+  const toml::table table = config::read_table(path.string());
   Pins pins;
   pins.file = path;
   pins.program = path.stem();

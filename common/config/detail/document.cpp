@@ -5,6 +5,8 @@
 
 #include <toml++/toml.h>
 
+#include "common/config/detail/parse_toml.hpp"
+#include "common/config/table.hpp"
 #include "common/config/values.hpp"
 
 namespace tickpath::config::detail {
@@ -12,7 +14,7 @@ namespace {
 
 Node convert(const toml::node& node, const std::string& name) {
   Node result;
-  result.origin = name + ":" + std::to_string(node.source().begin.line);
+  result.origin = position(node, name);
   result.column = node.source().begin.column;
   if (const auto* table = node.as_table()) {
     for (const auto& [key, value] : *table)
@@ -101,11 +103,11 @@ std::string Node::place() const {
   return column == 0 ? origin : origin + ":" + std::to_string(column);
 }
 
-Node parse_document(std::string_view text, const std::string& name) {
+toml::table parse_toml(std::string_view text, const std::string& name) {
   if (text.size() > kDocumentBytesMax)
     throw ConfigError({name + ": larger than 1 MiB: not a configuration file"});
   try {
-    return convert(toml::parse(text), name);
+    return toml::parse(text, name);
   } catch (const toml::parse_error& error) {
     std::ostringstream where;
     where << name << ':' << error.source().begin.line << ':' << error.source().begin.column << ": "
@@ -113,6 +115,12 @@ Node parse_document(std::string_view text, const std::string& name) {
     throw ConfigError({where.str()});
   }
 }
+
+Node parse_document(std::string_view text, const std::string& name) {
+  return convert(parse_toml(text, name), name);
+}
+
+Node read_document(const std::string& path) { return convert(read_table(path), path); }
 
 void apply_override(Node& root, const std::string& assignment) {
   const std::string origin = "--set " + assignment;

@@ -1,5 +1,4 @@
-// A TOML document as a plain tree: the one door to the TOML parser, so that its header is compiled
-// once.
+// A TOML document as a plain tree, so that the parser's header is compiled for few files only.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +37,9 @@ struct Node::Entry {
 // A file larger than this is no configuration.
 inline constexpr std::size_t kDocumentBytesMax = 1 << 20;
 
-// Throws ConfigError with "name:line:column: what" for text that is not TOML.
+// Throw ConfigError with "name:line:column: what" for text that is not TOML.
 Node parse_document(std::string_view text, const std::string& name);
+Node read_document(const std::string& path);  // with what it extends (table.hpp)
 
 // Puts "key=value" into the tree; the value is TOML if it can be read so, else a text. Throws
 // ConfigError where the key leads nowhere ("plugin.7.x" with two plugins).

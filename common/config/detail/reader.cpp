@@ -1,14 +1,9 @@
 // From a document to a struct, all problems together.
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <map>
 #include <set>
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include "common/base/trusted_file.hpp"
 #include "common/config/detail/allowed.hpp"
 #include "common/config/detail/document.hpp"
 #include "common/config/detail/schema_core.hpp"
@@ -288,25 +283,8 @@ class Reader {
   std::map<std::string, std::string> origins_;
 };
 
-std::string slurp(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) throw SystemError("cannot read configuration file '" + path + "'", errno);
-  std::string text;
-  char buffer[16384];
-  ssize_t got = 0;
-  while ((got = ::read(file, buffer, sizeof(buffer))) > 0 && text.size() <= kDocumentBytesMax)
-    text.append(buffer, static_cast<std::size_t>(got));
-  const int error = errno;
-  ::close(file);
-  if (got < 0) throw SystemError("cannot read configuration file '" + path + "'", error);
-  return text;
-}
-
-}  // namespace
-
-void read_text(const SchemaCore& schema, void* config, std::string_view text,
-               const std::string& name, const std::vector<std::string>& overrides) {
-  Node root = parse_document(text, name);
+void read_root(const SchemaCore& schema, void* config, Node root, const std::string& name,
+               const std::vector<std::string>& overrides) {
   Reader reader(name);
   for (const std::string& assignment : overrides) {
     try {
@@ -319,11 +297,16 @@ void read_text(const SchemaCore& schema, void* config, std::string_view text,
   if (!reader.problems().empty()) throw ConfigError(reader.problems());
 }
 
+}  // namespace
+
+void read_text(const SchemaCore& schema, void* config, std::string_view text,
+               const std::string& name, const std::vector<std::string>& overrides) {
+  read_root(schema, config, parse_document(text, name), name, overrides);
+}
+
 void read_file(const SchemaCore& schema, void* config, const std::string& path,
                const std::vector<std::string>& overrides) {
-  if (const std::string why = why_untrusted(path); !why.empty())
-    throw ConfigError({path + ": is not read, as others could change it: " + why});
-  read_text(schema, config, slurp(path), path, overrides);
+  read_root(schema, config, read_document(path), path, overrides);
 }
 
 }  // namespace tickpath::config::detail

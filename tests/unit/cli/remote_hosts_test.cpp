@@ -48,10 +48,10 @@ class RemoteHosts : public ::testing::Test {
 // The copy on the program's host is a file of ours, and would be trusted there.
 TEST_F(RemoteHosts, AProgramsFileThatOthersCanWriteIsNotSent) {
   test_support::write_file(folder_ / "oeg.toml", "[venue]\n");
-  EXPECT_EQ(read_program_file(folder_ / "oeg.toml"), "[venue]\n");
+  EXPECT_EQ(config::read_merged_text(folder_ / "oeg.toml"), "[venue]\n");
   ASSERT_EQ(::chmod((folder_ / "oeg.toml").c_str(), 0646), 0);
   EXPECT_THAT(test_support::error_of<config::ConfigError>(
-                  [&] { (void)read_program_file(folder_ / "oeg.toml"); }),
+                  [&] { (void)config::read_merged_text(folder_ / "oeg.toml"); }),
               HasSubstr("oeg.toml: is not read, as others could change it"));
 }
 

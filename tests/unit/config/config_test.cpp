@@ -1,8 +1,12 @@
 #include "common/config/config.hpp"
 
+#include <filesystem>
+#include <fstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/folder.hpp"
 #include "tests/support/thrown.hpp"
 
 namespace tickpath::config {
@@ -298,6 +302,70 @@ parameters = { file = "{run_dir}/p" }
   EXPECT_EQ(sample.plugins[0].library, "run/a.so");
   EXPECT_THAT(sample.plugins[0].symbols, ElementsAre("run"));
   EXPECT_EQ(sample.plugins[0].parameters, (Parameters{{"file", std::string("run/p")}}));
+}
+
+class ConfigFiles : public ::testing::Test {
+ protected:
+  std::string put(const std::string& name, const std::string& text) {
+    const std::string path = folder_ / name;
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    std::ofstream(path) << text;
+    return path;
+  }
+  std::string problem(const std::string& path) {
+    const auto error = test_support::thrown<ConfigError>([&] { load_file(sample_schema(), path); });
+    return error ? error->what() : "loaded";
+  }
+
+  test_support::Folder folder_;
+};
+
+TEST_F(ConfigFiles, extends_merges_tables_and_replaces_everything_else) {
+  put("demo/a.toml",
+      "name = 'base'\ncpus = [1, 2]\n[feed]\nport = 7\nslots = 128\n"
+      "[[plugin]]\nlibrary = 'a.so'\n[[plugin]]\nlibrary = 'b.so'\n");
+  const std::string top = put("hot/a.toml",
+                              "extends = '../demo/a.toml'\ncpus = [5]\n[feed]\nport = 9\n"
+                              "[[plugin]]\nlibrary = 'c.so'\n");
+  const Sample sample = load_file(sample_schema(), top, {"replay.loop=true"});
+  EXPECT_EQ(sample.name, "base");
+  EXPECT_THAT(sample.cpus, ElementsAre(5));
+  EXPECT_EQ(sample.port, 9);
+  EXPECT_EQ(sample.slots, 128u);
+  EXPECT_TRUE(sample.loop);
+  ASSERT_EQ(sample.plugins.size(), 1u);
+  EXPECT_EQ(sample.plugins[0].library, "c.so");
+  const Sample again = load_text(sample_schema(), read_merged_text(top), "merged");
+  EXPECT_EQ(print_effective(sample_schema(), again),
+            print_effective(sample_schema(), load_file(sample_schema(), top)));
+  const std::string base = folder_ / "demo/a.toml";
+  EXPECT_THAT(read_merged_text(base), HasSubstr("name = 'base'\ncpus = [1, 2]"))
+      << "as it was written";
+}
+
+TEST_F(ConfigFiles, problems_name_the_file_of_the_two_where_the_line_stands) {
+  put("a.toml", "[feed]\nport = 0\n");
+  EXPECT_THAT(problem(put("b.toml", "extends = 'a.toml'\n[feed]\nslots = 64\n")),
+              HasSubstr("/a.toml:2"));
+  EXPECT_THAT(problem(put("c.toml", "extends = 'a.toml'\n[feed]\nslots = 64\nport = 70_000\n")),
+              AllOf(HasSubstr("/c.toml:4"), ::testing::Not(HasSubstr("/a.toml"))));
+}
+
+TEST_F(ConfigFiles, extends_of_a_missing_file_a_circle_or_no_path_is_refused) {
+  EXPECT_THAT(problem(put("a.toml", "\nextends = 'gone.toml'\n")),
+              AllOf(HasSubstr("/a.toml:2: extends: there is no "), HasSubstr("gone.toml")));
+  EXPECT_THAT(problem(put("b.toml", "extends = 'b.toml'\n")), HasSubstr("extend each other?"));
+  EXPECT_THAT(problem(put("c.toml", "extends = 3\n")), HasSubstr("/c.toml:1: extends: allowed is"));
+  put("bad.toml", "name = \n");
+  EXPECT_THAT(problem(put("d.toml", "extends = 'bad.toml'\n")), HasSubstr("/bad.toml:1:"));
+}
+
+TEST_F(ConfigFiles, extends_of_a_file_that_others_can_write_is_refused) {
+  const std::string base = put("a.toml", "name = 'x'\n");
+  const std::string top = put("b.toml", "extends = 'a.toml'\n");
+  EXPECT_EQ(problem(top), "loaded");
+  std::filesystem::permissions(base, std::filesystem::perms{0666});
+  EXPECT_THAT(problem(top), HasSubstr("/a.toml: is not read, as others could change it"));
 }
 
 TEST(Config, AMissingFileIsASystemErrorThatNamesIt) {
