@@ -27,6 +27,9 @@
 
 namespace tickpath::oeg {
 
+// What the venue's refusal of a cancel or replacement says.
+wire::RejectReason reason_of(fix::CxlRejReason reason) noexcept;
+
 struct GatewayOptions {
   std::uint32_t strategies_max = 16;
   std::uint32_t orders_max = 1u << 16;  // open at once, over all strategies
