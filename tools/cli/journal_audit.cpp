@@ -119,9 +119,6 @@ void compare_with_order(Differs& differs, const JournalRecord& record, const oeg
   if (record.event.report_kind != ReportKind::kRestated)
     differs.in("OrderQty of its message", report.order_qty,
                replaced ? order.pending_shares : order.shares);
-  if (!is_priced_by_oeg(record))
-    differs.in("Price of its message", report.price.value,
-               std::int64_t{replaced ? order.pending_price : order.price});
 }
 
 const char* compare(const JournalRecord& record, const oeg::Order* order,
@@ -321,7 +318,7 @@ JournalAudit::Field JournalAudit::look_at_report(const JournalRecord& record,
 }
 
 JournalAudit::Field JournalAudit::look_at_request_message(const JournalRecord& record,
-                                                          const oeg::Order* order) const {
+                                                          const oeg::Order* order) {
   if (own_ == nullptr || record.sequence <= session_began_at_ ||
       unsent_.contains(record.event.order_id) ||
       (record.fix_seq != 0 && record.fix_seq < own_->oldest()))
@@ -337,6 +334,7 @@ JournalAudit::Field JournalAudit::look_at_request_message(const JournalRecord& r
       if (fields.msg_type() != 'D' || !decode(fields, sent)) return "request_kind";
       compare_order(differs, record, sent);
       compare_terms(differs, record, sent);
+      if (is_priced_by_oeg(record)) limits_given_[record.event.order_id] = sent.price.value;
       return differs.first();
     }
     case wire::RequestKind::kReplace: {
@@ -344,6 +342,7 @@ JournalAudit::Field JournalAudit::look_at_request_message(const JournalRecord& r
       if (fields.msg_type() != 'G' || !decode(fields, sent)) return "request_kind";
       compare_order(differs, record, sent);
       compare_terms(differs, record, sent);
+      if (is_priced_by_oeg(record)) limits_given_[record.event.order_id] = sent.price.value;
       return differs.in("target_order_id", record.event.target_order_id, sent.orig_cl_ord_id)
           .first();
     }
@@ -395,7 +394,10 @@ JournalAudit::Field JournalAudit::look_at_report_message(const JournalRecord& re
   if (!is_near(fields, record)) return "realtime_ns";
   if (fields.msg_type() == '8') {
     fix::ExecutionReport report;
-    return decode(fields, report) ? compare(record, order, report) : "fix_seq";
+    if (!decode(fields, report)) return "fix_seq";
+    const Field field = compare(record, order, report);
+    return field != nullptr || order == nullptr ? field
+                                                : look_at_price(record, *order, report.price.value);
   }
   if (fields.msg_type() == '9') {
     fix::OrderCancelReject reject;
@@ -403,6 +405,21 @@ JournalAudit::Field JournalAudit::look_at_report_message(const JournalRecord& re
   }
   // A Reject of the message itself.
   return fields.msg_type() == '3' || fields.msg_type() == 'j' ? nullptr : "fix_seq";
+}
+
+// The limit in effect, as a report has it.
+JournalAudit::Field JournalAudit::look_at_price(const JournalRecord& record,
+                                                const oeg::Order& order,
+                                                std::int64_t reported) const {
+  if (wire::changes_fill(record.event.report_kind)) return nullptr;
+  const bool replaced = record.event.report_kind == ReportKind::kReplaced;
+  std::int64_t limit = replaced ? order.pending_price : order.price;
+  if (is_priced_by_oeg(record)) {
+    const auto given = limits_given_.find(replaced ? order.pending_id : order.id);
+    if (given == limits_given_.end()) return nullptr;
+    limit = given->second;
+  }
+  return reported == limit ? nullptr : "Price of its message";
 }
 
 Conservation::Line JournalAudit::line(const std::string& oeg) const {

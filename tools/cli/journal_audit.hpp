@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "oeg/journal_record.hpp"
@@ -41,15 +42,19 @@ class JournalAudit {
   Field look_alone(const oeg::JournalRecord& record) const;
   Field look_at_request(const oeg::JournalRecord& record, const oeg::Order* order);
   Field look_at_report(const oeg::JournalRecord& record, const oeg::Order* order) const;
-  Field look_at_request_message(const oeg::JournalRecord& record, const oeg::Order* order) const;
+  Field look_at_request_message(const oeg::JournalRecord& record, const oeg::Order* order);
+  Field look_at_price(const oeg::JournalRecord& record, const oeg::Order& order,
+                      std::int64_t reported) const;
   Field look_at_report_message(const oeg::JournalRecord& record, const oeg::Order* order) const;
   bool has_report(const oeg::JournalRecord& record) const;
   void take_text(const oeg::JournalRecord& record);
 
   const SessionMessages* own_;
   const SessionMessages* venue_;
-  std::unordered_set<std::uint64_t> unsent_;    // requests
-  std::uint64_t session_began_at_ = 0;          // the last record before the session of the stores
+  std::unordered_set<std::uint64_t> unsent_;  // requests
+  std::uint64_t session_began_at_ = 0;        // the last record before the session of the stores
+  // By request: the limit that oeg gave an order that has none of its own.
+  std::unordered_map<std::uint64_t, std::int64_t> limits_given_;
   std::map<std::uint32_t, std::string> texts_;  // by number: the line of the list
   std::uint8_t part_before_ = 0;
   std::uint64_t records_ = 0, refused_ = 0;
