@@ -330,6 +330,10 @@ TEST_F(Venues, TheRouterSendsNothingToAVenueWhoseSessionIsCut) {
   relay.set_closed(false);
   EXPECT_TRUE(folder.wait_counter_above("oeg-2", "orders", "received", before + 20))
       << folder.logs();
+  for (Process* each : {&strategy, &risk, &first, &second, &markets}) {
+    each->signal(SIGTERM);
+    (void)each->wait(std::chrono::seconds(60));
+  }
 }
 
 // One symbol at the second venue alone: the exchange there has halted it.
