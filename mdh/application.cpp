@@ -486,6 +486,7 @@ void MdhApplication::summarize(control::Summary& summary) {
   summary.details["bad_symbols"] = feed.book.bad_symbols.get();
   summary.details["book_crossed"] = datapath_->feed().crossed().times().get();
   summary.details["book_crossed_ns"] = datapath_->feed().crossed().total_ns().get();
+  if (!symbols_.empty() && !symbol_file_failed_) summary.files = {config_.instruments_file};
 }
 
 }  // namespace tickpath::mdh

@@ -206,12 +206,12 @@ bool Gateway::is_held(const fix::Symbol& symbol) const noexcept {
 void Gateway::hold_symbol(const fix::Symbol& symbol) noexcept {
   if (!options_.stop_on_exception || symbol.length == 0) return;
   const auto held = std::find(held_symbols_.begin(), held_symbols_.end(), symbol);
-  if (held != held_symbols_.end())
-    ++held->exceptions;
-  else if (held_symbols_.size() < kHeldSymbolsMax)
+  if (held != held_symbols_.end()) return void(++held->exceptions);
+  if (held_symbols_.size() < kHeldSymbolsMax)
     held_symbols_.push_back({symbol, 1});
   else
     ++held_beyond_;
+  ++held_list_;
 }
 
 void Gateway::release_symbol(const fix::Symbol& symbol) noexcept {
@@ -223,7 +223,10 @@ void Gateway::release_symbol(const fix::Symbol& symbol) noexcept {
     held_symbols_.pop_back();
   } else if (held_beyond_ != 0) {
     --held_beyond_;
+  } else {
+    return;
   }
+  ++held_list_;
 }
 
 // ------------------------------------------------------------------------------------ requests
@@ -523,6 +526,8 @@ bool Gateway::turn() noexcept {
     if (slot.lead_untold) [[unlikely]]
       worked |= tell_strategy_leads(slot);
     worked |= tell_accepting(slot);
+    if (slot.held_told != held_list_) [[unlikely]]
+      worked |= tell_held(slot);
     if (slot.queue_size != 0) worked |= flush_reports(slot);
     if (slot.crowded && (tsc_now() - slot.crowded_since).value > unread_ticks_) [[unlikely]]
       cut_off(slot);
@@ -555,7 +560,9 @@ bool Gateway::reports_wait() const noexcept {
   for (std::size_t i = 0; i < slot_count(); ++i) {
     const StrategySlot& slot = slots_[i];
     if (!slot.connected) continue;
-    if (slot.queue_size != 0 || slot.accepting_told != refuses_all(slot)) return true;
+    if (slot.queue_size != 0 || slot.accepting_told != refuses_all(slot) ||
+        slot.held_told != held_list_)
+      return true;
   }
   return false;
 }

@@ -27,6 +27,9 @@
 
 namespace tickpath::oeg {
 
+// What the venue's refusal of a cancel or replacement says.
+wire::RejectReason reason_of(fix::CxlRejReason reason) noexcept;
+
 struct GatewayOptions {
   std::uint32_t strategies_max = 16;
   std::uint32_t orders_max = 1u << 16;  // open at once, over all strategies
@@ -148,6 +151,8 @@ class Gateway final : public fix::Handler {
     slots_[slot].next_position = 0;
     slots_[slot].lead_untold = epoch_ != 0;
     slots_[slot].accepting_untold = true;
+    slots_[slot].held_told = held_symbols_.empty() ? held_list_ : 0;
+    slots_[slot].held_telling = 0;
   }
   void on_request(std::size_t slot, const wire::OrderRequest& request) noexcept;
   // The strategy's open orders are to be cancelled by oeg, if so configured.
@@ -340,6 +345,7 @@ class Gateway final : public fix::Handler {
   void count_sent(StrategySlot& slot, const wire::OrderReport& report) noexcept;
   bool tell_strategy_leads(StrategySlot& slot) noexcept;
   bool tell_accepting(StrategySlot& slot) noexcept;
+  bool tell_held(StrategySlot& slot) noexcept;
   Conditions conditions_now() const noexcept;
   bool tell_positions(StrategySlot& slot) noexcept;
   bool flush_reports(StrategySlot& slot) noexcept;
@@ -367,6 +373,7 @@ class Gateway final : public fix::Handler {
   std::vector<HeldSymbol> held_symbols_;
   // Open exceptions of symbols that found no room there: while there are any, all are held.
   std::uint64_t held_beyond_ = 0;
+  std::uint64_t held_list_ = 1;  // raised with each change of what is held
   Instruments instruments_;
   Ledger ledger_;
   std::vector<StrategySlot> slots_;

@@ -48,19 +48,6 @@ bool kind_of(fix::ExecType type, wire::ReportKind& kind) noexcept {
   }
 }
 
-wire::RejectReason reason_of(fix::CxlRejReason reason) noexcept {
-  switch (reason) {
-    case fix::CxlRejReason::kTooLateToCancel:
-      return wire::RejectReason::kTooLate;
-    case fix::CxlRejReason::kUnknownOrder:
-      return wire::RejectReason::kUnknownOrder;
-    case fix::CxlRejReason::kAlreadyPending:
-      return wire::RejectReason::kPendingRequest;
-    default:
-      return wire::RejectReason::kVenue;
-  }
-}
-
 bool asked_for_replacement(const Order& order, const fix::ExecutionReport& report) noexcept {
   return report.cl_ord_id == order.pending_id && order.pending_kind == wire::RequestKind::kReplace;
 }
@@ -81,6 +68,19 @@ bool only_loses_shares(const Order& order, const fix::ExecutionReport& report) n
 }
 
 }  // namespace
+
+wire::RejectReason reason_of(fix::CxlRejReason reason) noexcept {
+  switch (reason) {
+    case fix::CxlRejReason::kTooLateToCancel:
+      return wire::RejectReason::kTooLate;
+    case fix::CxlRejReason::kUnknownOrder:
+      return wire::RejectReason::kUnknownOrder;
+    case fix::CxlRejReason::kAlreadyPending:
+      return wire::RejectReason::kPendingRequest;
+    default:
+      return wire::RejectReason::kVenue;
+  }
+}
 
 void Gateway::on_execution_report(const fix::ExecutionReport& report,
                                   const fix::MessageInfo& info) noexcept {

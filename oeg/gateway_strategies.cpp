@@ -144,6 +144,35 @@ bool Gateway::tell_accepting(StrategySlot& slot) noexcept {
   return true;
 }
 
+// At each change, all of them, as credits come: so that nobody routes what is sure to be refused. A
+// symbol without an id here cannot be traded anyway.
+bool Gateway::tell_held(StrategySlot& slot) noexcept {
+  if (!slot.connected || slot.lead_untold) return false;
+  bool sent = false;
+  const auto say = [&](std::uint32_t instrument, wire::RejectReason reason) {
+    wire::OrderReport held{};
+    held.kind = wire::ReportKind::kHeld;
+    held.instrument_id = instrument;
+    held.reason = reason;
+    held.strategy_id = slot.id;
+    const bool taken = strategies_.send(slot_index(slot), held);
+    sent |= taken;
+    return taken;
+  };
+  if (slot.held_telling != held_list_) {
+    if (!say(wire::kNoInstrument, wire::RejectReason::kNone)) return false;
+    slot.held_telling = held_list_;
+    slot.held_next = 0;
+  }
+  for (; slot.held_next < held_symbols_.size(); ++slot.held_next) {
+    const std::uint32_t id = instruments_.id_of(held_symbols_[slot.held_next].symbol.view());
+    if (id != wire::kNoInstrument && !say(id, wire::RejectReason::kException)) return sent;
+  }
+  if (held_beyond_ != 0 && !say(wire::kNoInstrument, wire::RejectReason::kException)) return sent;
+  slot.held_told = held_list_;
+  return true;
+}
+
 // A row is right at the place where it stands between the reports; so it may only be sent when
 // nothing waits before it.
 bool Gateway::tell_positions(StrategySlot& slot) noexcept {
@@ -159,7 +188,8 @@ bool Gateway::tell_positions(StrategySlot& slot) noexcept {
     position.epoch = epoch_;
     if (slot.next_position == ledger_.position_count()) {
       position.kind = wire::ReportKind::kPositionsEnd;
-      if (slot.orphans || slot.accepting_untold || !send(position)) break;
+      if (slot.orphans || slot.accepting_untold || slot.held_told != held_list_ || !send(position))
+        break;
       slot.next_position = StrategySlot::kPositionsTold;
       return true;
     }

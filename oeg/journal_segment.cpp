@@ -40,7 +40,8 @@ SegmentKind JournalSegment::examine(const std::string& path, SegmentHeader& head
   if (::pread(file.get(), &header, sizeof(header), 0) < 0)
     throw SystemError("cannot read journal " + path, errno);
   if (is(header, SegmentHeader::kMagic) || is(header, kMagicOfVersion2))
-    return SegmentKind::kSegment;
+    return header.record_bytes == sizeof(JournalRecord) ? SegmentKind::kSegment
+                                                        : SegmentKind::kForeign;
   if (is(header, kMagicOfVersion1)) return SegmentKind::kOldVersion;
   return is(header, kNoMagic) ? SegmentKind::kUnfinished : SegmentKind::kForeign;
 }

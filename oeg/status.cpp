@@ -271,8 +271,11 @@ void OegApplication::summarize(control::Summary& summary) {
   summary.details["exceptions_unlisted"] = datapath_->exceptions_unlisted().get();
   summary.details["journal_lost"] = counters.journal_lost.get();
   summary.details["journal_records"] = datapath_->journal().size().get();
+  summary.details["texts_lost"] = datapath_->venue_texts_lost().get();
   summary.journal = config_.journal.path;
   summary.exceptions = config_.exceptions_file;
+  summary.files = {config_.session.store, config_.exceptions_file};
+  if (!venue_texts_.counts().empty()) summary.files.push_back(venue_texts_.path());
 }
 
 // -------------------------------------------------------------------------------------- the pair

@@ -52,6 +52,10 @@ struct alignas(64) StrategySlot {
   // The reason in the last kAccepting, and whether this connection still lacks its first one.
   wire::RejectReason accepting_told = wire::RejectReason::kNone;
   bool accepting_untold = false;
+  // The list of held symbols that it was told, the one that it is being told, and up to where.
+  std::uint64_t held_told = 1;
+  std::uint64_t held_telling = 0;
+  std::size_t held_next = 0;
   RateLimiter rate;
 
   // Reports that found no credit, oldest first: a ring.

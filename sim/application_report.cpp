@@ -134,6 +134,8 @@ void SimApplication::summarize(control::Summary& summary) {
   summary.details["conflict_executed_shares"] = c.conflict_executed.get();
   summary.details["conflict_withdrawn_shares"] = c.conflict_withdrawn.get();
   summary.details["displaced_shares"] = c.displaced.get();
+  summary.files = {runtime_.run_path(runtime_.name() + ".incarnation")};
+  for (const OrderSessionConfig& session : config_.orders) summary.files.push_back(session.store);
   const LagHistogram& lag = replayer_.progress().lag;
   summary.details["lag_p50_ns"] = lag.quantile_ns(0.5);
   summary.details["lag_p99_ns"] = lag.quantile_ns(0.99);

@@ -137,12 +137,15 @@ void StrategyApplication::load_plugins() {
   throw Error(all);
 }
 
+std::string StrategyApplication::incarnation_file(std::uint8_t strategy) const {
+  return runtime_.run_path("strategy-" + std::to_string(strategy) + ".incarnation");
+}
+
 void StrategyApplication::load_plugin(const PluginConfig& plugin) {
   const std::string path = find_plugin_file(plugin.file, config_.plugin_dir);
   const tickpath_plugin& code = strategy::load_plugin(path);
   PluginSpec spec = plugin;
-  spec.incarnation =
-      next_incarnation(runtime_.run_path("strategy-" + std::to_string(plugin.id) + ".incarnation"));
+  spec.incarnation = next_incarnation(incarnation_file(plugin.id));
   log::info("plugin {}: starting {}", plugin.id, path);
   log::flush();
   Instance* started = nullptr;
@@ -452,6 +455,10 @@ void StrategyApplication::summarize(control::Summary& summary) {
   }
   add_positions(summary, 0, stacks_.size() * config_.engine.instruments_max);
   summary.details["routes"] = engine_->counters().routes.get();
+  if (route_file_ != nullptr)
+    summary.files.push_back(runtime_.run_path(runtime_.name() + ".routes"));
+  for (const auto& instance : engine_->instances())
+    summary.files.push_back(incarnation_file(instance->id));
   add_problems(summary);
   if (engine_->instances().size() == 1) summary.strategy_id = engine_->instances()[0]->id;
 }

@@ -67,6 +67,7 @@ class StrategyApplication final : public control::Application {
   control::Summary summary_of(const Venue& venue) const;
   void load_plugins();
   void load_plugin(const PluginConfig& plugin);
+  std::string incarnation_file(std::uint8_t strategy) const;
   void register_counters();
   void write_plugin_log();
   void write_routes();

@@ -77,6 +77,10 @@ class StrategyDatapath final : public control::Datapath {
     void on_accepting(std::uint8_t strategy, wire::RejectReason refuses) noexcept {
       engine.on_accepting(strategy, refuses, stack);
     }
+    void on_held(std::uint8_t strategy, std::uint32_t instrument,
+                 wire::RejectReason refuses) noexcept {
+      engine.on_held(strategy, instrument, refuses, stack);
+    }
     Engine& engine;
     std::size_t stack;
   };

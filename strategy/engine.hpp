@@ -149,6 +149,10 @@ class Engine {
   void on_accepting(std::uint8_t strategy, wire::RejectReason refuses,
                     std::size_t stack = 0) noexcept;
 
+  // Whether oeg refuses new orders in that instrument of its own (wire::ReportKind::kHeld).
+  void on_held(std::uint8_t strategy, std::uint32_t instrument, wire::RejectReason refuses,
+               std::size_t stack = 0) noexcept;
+
   // ---- datapath: time
 
   // Timers that are due, and cancels that the engine itself wants. Each turn. True: it did

@@ -101,7 +101,9 @@ void count_report(const Instance& instance, const Gateway& gateway, const wire::
     case wire::ReportKind::kLeads:
     case wire::ReportKind::kText:
     case wire::ReportKind::kAccepting:
-      break;  // no reports of orders: they go to on_position(), on_text(), on_accepting()
+    case wire::ReportKind::kHeld:
+      break;  // no reports of orders: they go to on_position(), on_text(), on_accepting(),
+              // on_held()
   }
 }
 

@@ -32,6 +32,12 @@ bool rests(const tickpath_new_order& order) noexcept {
 
 }  // namespace
 
+void Engine::on_held(std::uint8_t strategy, std::uint32_t instrument, wire::RejectReason refuses,
+                     std::size_t stack) noexcept {
+  if (Instance* const known = by_strategy_[strategy]; known != nullptr)
+    known->gateways[stack].held.on_held(instrument, refuses != wire::RejectReason::kNone);
+}
+
 LeftOut Engine::routed_book(const Instance& instance, std::uint32_t listing, Side side,
                             RoutedBook& book, RouteVenue& seen) noexcept {
   if (listing == wire::kNoInstrument) return LeftOut::kNotListed;
@@ -39,6 +45,8 @@ LeftOut Engine::routed_book(const Instance& instance, std::uint32_t listing, Sid
   const Gateway& gateway = instance.gateways[stack.index];
   if (!gateway.up) return LeftOut::kNoGateway;
   if (!gateway.accepts()) return LeftOut::kNotAccepting;
+  if (gateway.held.has(stack.id(listing))) [[unlikely]]
+    return LeftOut::kHeld;
   const InstrumentState& state = instruments_[listing];
   if (state.trace_id == 0) return LeftOut::kNoQuote;
   if (state.other_symbol) return LeftOut::kOtherSymbol;

@@ -1,12 +1,14 @@
 // One plugin instance: its code, its orders, its positions, and the host functions it calls.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "common/wire/book_update.hpp"
 #include "common/wire/order_messages.hpp"
 #include "common/wire/order_state.hpp"
 #include "strategy/callback.hpp"
@@ -44,6 +46,31 @@ struct PendingSymbol {
 inline constexpr std::uint64_t kSweepWaitMinNs = 10'000'000;
 inline constexpr std::uint64_t kSweepWaitMaxNs = 640'000'000;
 
+// Instruments in which an oeg refuses new orders, because a person has to look at a report.
+class HeldInstruments {
+ public:
+  HeldInstruments() { ids_.reserve(kMax); }
+  // kNoInstrument: of all of them.
+  void on_held(std::uint32_t instrument, bool held) noexcept {
+    if (instrument == wire::kNoInstrument) {
+      all_ = held;
+      if (!held) ids_.clear();
+    } else if (ids_.size() < kMax) {
+      ids_.push_back(instrument);
+    } else {
+      all_ = true;
+    }
+  }
+  bool has(std::uint32_t instrument) const noexcept {
+    return all_ || (!ids_.empty() && std::ranges::find(ids_, instrument) != ids_.end());
+  }
+
+ private:
+  static constexpr std::size_t kMax = 4096;
+  std::vector<std::uint32_t> ids_;
+  bool all_ = false;
+};
+
 struct Gateway {
   bool connected = false;   // the engine's own cancels can be sent
   bool up = false;          // connected and, after an outage, recovered
@@ -56,6 +83,7 @@ struct Gateway {
   std::uint32_t open_orders = 0;
   TextBuilder venue_text;  // as far as its parts have come; no other oeg's come between them
   std::uint64_t venue_text_order = 0;
+  HeldInstruments held;
   bool accepts() const noexcept { return up && refuses == wire::RejectReason::kNone; }
   StrategyCounters counters;  // as Instance::counters, of this oeg alone
 };

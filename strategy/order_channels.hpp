@@ -64,6 +64,8 @@ struct ChannelView {
 //   void on_gateway_silent(std::uint8_t strategy)       connected, but it shows no life
 //   void on_accepting(std::uint8_t strategy, wire::RejectReason)  why oeg refuses every new order;
 //                                                       kNone: it does not. Ahead of `up`
+//   void on_held(std::uint8_t strategy, std::uint32_t instrument, wire::RejectReason)  as kHeld
+//   says
 class OrderChannels final : public OrderPort {
  public:
   // Control thread. channel: of the datapath thread that parks, or nullptr.
@@ -192,6 +194,8 @@ class OrderChannels final : public OrderPort {
       }
       if (report.kind == wire::ReportKind::kAccepting) [[unlikely]]
         return handler.on_accepting(entry.strategy, report.reason);
+      if (report.kind == wire::ReportKind::kHeld) [[unlikely]]
+        return handler.on_held(entry.strategy, report.instrument_id, report.reason);
       entry.flow.reports.add();
       handler.on_report(entry.strategy, report);
     }

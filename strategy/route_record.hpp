@@ -26,6 +26,8 @@ enum class LeftOut : std::uint8_t {
   // Its oeg refuses every new order: it is not logged on to the venue, reports are missing, risk is
   // not there, the strategy is killed, or there is no room for the journal.
   kNotAccepting = 7,
+  kHeld =
+      8,  // its oeg refuses new orders in it, until a person has looked at a report of the venue
 };
 
 // A venue in a decision, in host order.

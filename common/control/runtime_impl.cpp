@@ -500,6 +500,7 @@ void RuntimeImpl::write_summary() {
   summary.venue = common().venue;
   application_->summarize(summary);
   if (!unsettled_.empty()) summary.problems.push_back(unsettled_);
+  if (common().trace_enabled) summary.files.push_back(common().trace_file);
   summary.details["datapath_page_faults_minor"] = minor_faults_.get();
   summary.details["datapath_page_faults_major"] = major_faults_.get();
   const std::string path = run_path(name() + ".summary.json");

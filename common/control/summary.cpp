@@ -78,6 +78,7 @@ void for_each_key(AnySummary& summary, Visit&& visit) {
   visit("feed_messages_missed", summary.feed_messages_missed, false);
   visit("journal", summary.journal, true);
   visit("exceptions", summary.exceptions, true);
+  visit("files", summary.files, true);
   visit("problems", summary.problems, true);
   visit("details", summary.details, true);
 }

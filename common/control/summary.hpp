@@ -131,6 +131,8 @@ struct Summary {
   // held against all of this.
   std::string journal;
   std::string exceptions;
+  // Paths of what it left beside this, so that an auditor misses one.
+  std::vector<std::string> files;
   std::vector<std::string> problems;  // why the run failed although this program ended in order
   std::map<std::string, std::uint64_t> details;  // what else a person may want to know
   // strategy, risk with several venues: its side of the books of each, with `venue` and

@@ -60,6 +60,17 @@ std::uint32_t StoreReader::next_sender() const noexcept {
   return std::atomic_ref<std::uint32_t>(header->next_sender).load(std::memory_order_relaxed);
 }
 
+std::uint32_t StoreReader::next_target() const noexcept {
+  auto* const header = mapping_.at<StoreHeader>(0);
+  // Relaxed: as next_sender().
+  return std::atomic_ref<std::uint32_t>(header->next_target).load(std::memory_order_relaxed);
+}
+
+std::uint32_t StoreReader::oldest() const noexcept {
+  const std::uint32_t slots = mapping_.at<StoreHeader>(0)->slots;
+  return next_sender() > slots ? next_sender() - slots : 1;
+}
+
 void StoreReader::skip_to_end() noexcept { next_ = next_sender(); }
 
 StoreReader::Look StoreReader::look(std::uint32_t seq, std::string_view& message) {

@@ -22,6 +22,12 @@ class StoreReader {
   const std::string& sender() const noexcept { return sender_; }  // SenderCompID of its messages
   const std::string& target() const noexcept { return target_; }
 
+  // The numbers that the session's side sends and expects next.
+  std::uint32_t next_sender() const noexcept;
+  std::uint32_t next_target() const noexcept;
+  // The first message that the ring can still hold.
+  std::uint32_t oldest() const noexcept;
+
   // Leaves out what was sent before.
   void skip_to_end() noexcept;
   // Calls use(message) for each that was sent since the last call. A message counts only when its
@@ -33,7 +39,6 @@ class StoreReader {
 
  private:
   enum class Look : std::uint8_t { kWhole, kNotYet, kGone };
-  std::uint32_t next_sender() const noexcept;
   Look look(std::uint32_t seq, std::string_view& message);
 
   Mapping mapping_;

@@ -42,7 +42,7 @@ std::string_view name(ReportKind value) noexcept {
       {kReplaceRejected, "replace_rejected"}, {kPosition, "position"},
       {kPositionsEnd, "positions_end"}, {kRestated, "restated"}, {kFillCanceled, "fill_canceled"},
       {kFillCorrected, "fill_corrected"}, {kLeads, "leads"}, {kText, "text"}, {kTriggered, "triggered"},
-      {kAccepting, "accepting"}});
+      {kAccepting, "accepting"}, {kHeld, "held"}});
 }
 
 std::string_view name(RejectReason value) noexcept {

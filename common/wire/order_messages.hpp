@@ -96,6 +96,10 @@ enum class ReportKind : std::uint8_t {
   // About no order: `reason` says why every new order is refused now, kNone that none is. Told
   // after each connect, ahead of kPositionsEnd, and at each change.
   kAccepting = 17,
+  // About no order: new orders in instrument_id are refused (reason kException), in kNoInstrument:
+  // in every one. The list begins with kNoInstrument and kNone, which ends all that was said
+  // before. Told after each connect where there is any, ahead of kPositionsEnd, and at each change.
+  kHeld = 18,
 };
 
 // The report changes an execution that was reported before, of an order that may be done.

@@ -1,67 +1,23 @@
-// A good run, of which one number, record or file is altered: `tickpath books` names it. And many
-// good runs, of which none is called bad.
+// A good run, of which one number, text, byte, record or file is altered: `tickpath books` names
+// it. And many good runs, of which none is called bad.
 //
 // Environment: TICKPATH_ALTERATIONS and TICKPATH_GOOD_RUNS say how many, TICKPATH_AUDIT_SEED which.
-#include <algorithm>
-#include <array>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include <map>
 #include <random>
 #include <sstream>
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
-#include "oeg/journal_record.hpp"
+#include "tests/integration/alterations.hpp"
 #include "tests/support/finished.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/pipeline.hpp"
 
 namespace tickpath::test_support {
 namespace {
 
-using nlohmann::json;
-using oeg::JournalRecord;
-
-constexpr std::array<const char*, 6> kFiles{"sim.summary.json",      "mdh.summary.json",
-                                            "oeg.summary.json",      "risk.summary.json",
-                                            "strategy.summary.json", "sim.ledger.json"};
-
-// Numbers of no account: times, memory, and what no other file and no other number knows.
-bool is_no_account(const std::string& where) {
-  static const std::vector<std::string> kNone{
-      "details/lag_",                           // times of sim's replay
-      "details/datapath_page_faults",           // memory
-      "details/active_ms",                      // a time
-      "details/routes",                         // `tickpath routes` holds them against *.routes
-      "mdh.summary.json/details/of_no_symbol",  // says something of several shards alone
-      "sim.ledger.json/recording_messages",     // `tickpath books --recording` reads the recording
-      "oeg.summary.json/ticks/0/published",     // a reader knows the writer's count as of its last
-      "risk.summary.json/ticks/0/published",    // look: the writer's own is held against what the
-      "risk.summary.json/events/0/published",   // reader has seen
-      "strategy.summary.json/ticks/0/published",
-  };
-  return std::ranges::any_of(
-      kNone, [&](const std::string& part) { return where.find(part) != std::string::npos; });
-}
-// Doubts and other lives are notes, and the accounts may fit all the same.
-bool is_note(const std::string& where) {
-  static const std::vector<std::string> kNotes{"/connections",         "details/bad_messages",
-                                               "details/book_refused", "details/malformed",
-                                               "details/bad_symbols",  "details/book_crossed"};
-  return std::ranges::any_of(
-      kNotes, [&](const std::string& part) { return where.find(part) != std::string::npos; });
-}
-
-void collect(json& value, const std::string& where,
-             std::vector<std::pair<std::string, json*>>& numbers) {
-  if (value.is_number_integer() && !is_no_account(where)) numbers.emplace_back(where, &value);
-  if (value.is_object())
-    for (auto& [key, inner] : value.items()) collect(inner, where + "/" + key, numbers);
-  if (value.is_array())
-    for (std::size_t i = 0; i < value.size(); ++i)
-      collect(value[i], where + "/" + std::to_string(i), numbers);
-}
+using ::testing::IsEmpty;
 
 int number_of(const char* variable, int otherwise) {
   const char* const text = std::getenv(variable);
@@ -70,7 +26,8 @@ int number_of(const char* variable, int otherwise) {
 
 class Audit : public ::testing::Test {
  protected:
-  Audit() : dice_(static_cast<unsigned>(number_of("TICKPATH_AUDIT_SEED", 1))) {}
+  Audit() : dice_(seed()) {}
+  static unsigned seed() { return static_cast<unsigned>(number_of("TICKPATH_AUDIT_SEED", 1)); }
 
   Finished replay(const std::string& recording, const std::vector<std::string>& more = {}) const {
     std::vector<std::string> arguments{
@@ -79,8 +36,25 @@ class Audit : public ::testing::Test {
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run(arguments, folder_.path(), kPatience);
   }
-  Finished books() const {
-    return run({program("tickpath"), "books", run_dir_}, folder_.path(), kPatience);
+  Finished books(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments{program("tickpath"), "books", run_dir_};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run(arguments, folder_.path(), kPatience);
+  }
+  // sim alone once more, by the inputs that the run has kept.
+  Finished sim_again(const std::string& recording) const {
+    return run({program("tickpath"), "replay", "--deterministic", folder_.config_dir(), "--run-dir",
+                folder_ / "again", "--journal", run_dir_ + "/sim.inputs", "--set",
+                "sim:replay.file=" + recording},
+               folder_.path(), kPatience);
+  }
+  // A third strategy, which routes.
+  void add_routing() const {
+    const std::string path = folder_.config_dir() + "/strategy.toml";
+    write_file(path, read_file(path) + "\n[[plugin]]\nid = 3\nname = \"routing\"\nfile = \"" +
+                         program("../tests/plugins/routing.so") +
+                         "\"\n[plugin.parameters]\nafter = \"50ms\"\npause = \"20ms\"\n"
+                         "orders_max = 40\nonce_a_symbol = false\n");
   }
   // What does not hold, without what does.
   static std::string told(std::string output) {
@@ -93,130 +67,49 @@ class Audit : public ::testing::Test {
       if (!line.starts_with("  ok ")) text += line + "\n";
     return text;
   }
-  // Whose line or file must be in what is told.
-  void expect_named(const std::string& name, const std::string& altered, bool note = false) const {
-    const Finished finished = books();
+  void expect_named(const Alteration& altered, const std::string& recording) const {
+    if (altered.inputs) {
+      EXPECT_THAT(sim_again(recording), Ends(1)) << altered.what;
+      return;
+    }
+    const Finished finished = altered.recording ? books({"--recording"}) : books();
     const std::string text = told(finished.output);
-    EXPECT_TRUE(note || finished.exit_code == 1) << altered << "\n" << text;
-    EXPECT_NE(text.find(name), std::string::npos) << altered << "\n" << text;
+    EXPECT_TRUE(altered.note || finished.exit_code == 1) << altered.what << "\n" << text;
+    EXPECT_NE(text.find(altered.named), std::string::npos) << altered.what << "\n" << text;
   }
 
   std::size_t below(std::size_t count) {
     return std::uniform_int_distribution<std::size_t>(0, count - 1)(dice_);
   }
-  std::string path(const std::string& file) const { return run_dir_ + "/" + file; }
-  // What all strategy programs have together is told of "strategies".
-  static std::string owner(const std::string& file) {
-    const std::string name = file.substr(0, file.find('.'));
-    return name == "strategy" ? "strateg" : name;
-  }
-
-  void alter_number();
-  void alter_record();
-  void alter_file();
 
   PipelineFolder folder_;
   std::string run_dir_ = folder_ / "audited";
   std::mt19937 dice_;
 };
 
-void Audit::alter_number() {
-  const std::string file = kFiles.at(below(kFiles.size()));
-  const std::string text = read_file(path(file));
-  json all = json::parse(text);
-  std::vector<std::pair<std::string, json*>> numbers;
-  collect(all, file, numbers);
-  const auto& [where, number] = numbers[below(numbers.size())];
-  // Ids are of a byte, and what is beyond it is another id.
-  const bool id = where.ends_with("strategy_id") || where.ends_with("/venue");
-  const auto change = static_cast<std::int64_t>(1 + below(id ? 100 : 1000));
-  const auto before = number->get<std::int64_t>();
-  *number = before >= change && below(2) == 0 ? before - change : before + change;
-  write_file(path(file), all.dump());
-  expect_named(where.ends_with("/venue") ? "venue" : owner(file),
-               where + ": " + std::to_string(before) + " became " + number->dump(), is_note(where));
-  write_file(path(file), text);
-}
-
-// Any record may be lost. Of those that change an order, it is one field that matters to it.
-void Audit::alter_record() {
-  constexpr std::size_t kHeader = 4096;
-  std::fstream file(path("oeg.journal"), std::ios::in | std::ios::out | std::ios::binary);
-  std::vector<JournalRecord> records;
-  file.seekg(kHeader);
-  for (JournalRecord record; file.read(reinterpret_cast<char*>(&record), sizeof(record)) &&
-                             record.sequence == records.size() + 1;)
-    records.push_back(record);
-  ASSERT_FALSE(records.empty());
-  file.clear();
-  const std::size_t at = below(records.size());
-  const auto write = [&](const JournalRecord& record) {
-    file.seekp(static_cast<std::streamoff>(kHeader + at * sizeof(record)));
-    file.write(reinterpret_cast<const char*>(&record), sizeof(record));
-    file.flush();
-  };
-  JournalRecord altered = records[at];
-  const wire::EventKind kind = altered.event.event;
-  const bool reported = kind == wire::EventKind::kReported;
-  const bool fill = reported && altered.event.report_kind == wire::ReportKind::kFill;
-  std::size_t way = below(4);
-  if (!reported && kind != wire::EventKind::kRequested) way = 0;
-  if (!fill && way > 1) way = 1;
-  if (way == 0) altered.sequence = 0;
-  if (way == 1) {
-    altered.event.order_id ^= std::uint64_t{1} << 40;
-    altered.event.target_order_id ^= std::uint64_t{1} << 41;
-  }
-  if (way == 2) altered.event.price += 1;
-  if (way == 3) altered.event.shares += 1;
-  write(altered);
-  expect_named(
-      "oeg", "record " + std::to_string(at + 1) + " of oeg's journal, way " + std::to_string(way));
-  write(records[at]);
-}
-
-void Audit::alter_file() {
-  constexpr std::array<const char*, 3> kOthers{"oeg.journal", "oeg.exceptions", "oeg-2.pid"};
-  const std::size_t chosen = below(kFiles.size() + kOthers.size());
-  if (chosen == kFiles.size()) {
-    std::filesystem::rename(path("oeg.journal"), path("away"));
-    expect_named("oeg", "oeg.journal is gone");
-    std::filesystem::rename(path("away"), path("oeg.journal"));
-    return;
-  }
-  if (chosen > kFiles.size()) {
-    const std::string file = kOthers.at(chosen - kFiles.size());
-    write_file(path(file), "{");
-    expect_named(file == "oeg-2.pid" ? "oeg-2" : "oeg", file + " came from nowhere");
-    std::filesystem::remove(path(file));
-    return;
-  }
-  const std::string file = kFiles.at(chosen);
-  const std::string text = read_file(path(file));
-  if (below(2) == 0)
-    std::filesystem::remove(path(file));
-  else
-    write_file(path(file), text.substr(0, text.size() / 2));
-  expect_named(owner(file), file + " is gone or cut");
-  write_file(path(file), text);
-}
-
+// Each alteration that is not named is told, and the next one is tried, up to a few.
 TEST_F(Audit, NamesWhateverIsAlteredInAGoodRun) {
-  ASSERT_THAT(replay(folder_.generate(10'000, 1)), Ends(0));
+  add_routing();
+  const std::string recording = folder_.generate(10'000, 1);
+  ASSERT_THAT(replay(recording), Ends(0));
   EXPECT_THAT(books(), Ends(0, "as its journal has it", "everything is accounted for"));
-  EXPECT_THAT(
-      run({program("tickpath"), "books", run_dir_, "--recording"}, folder_.path(), kPatience),
-      Ends(0, "sim: its recording has the messages that it read"));
+  EXPECT_THAT(books({"--recording"}), Ends(0, "sim: its recording has the messages that it read"));
+  EXPECT_THAT(sim_again(recording), Ends(0));
+  Alterations alterations(run_dir_, recording, seed());
+  EXPECT_THAT(alterations.unknown_files(), IsEmpty());
   const int count = number_of("TICKPATH_ALTERATIONS", 40);
-  for (int i = 0; i < count && !HasFailure(); ++i) {
-    const std::size_t kind = below(10);
-    if (kind < 6)
-      alter_number();
-    else if (kind < 9)
-      alter_record();
-    else
-      alter_file();
+  constexpr int kToldMax = 20;
+  std::map<std::string, int> by_file;
+  int told = 0;
+  for (int i = 0; i < count && told < kToldMax; ++i) {
+    const Alteration altered = alterations.any();
+    expect_named(altered, recording);
+    alterations.undo();
+    ++by_file[altered.what.substr(0, altered.what.find_first_of(":/ "))];
+    told = static_cast<int>(
+        ::testing::UnitTest::GetInstance()->current_test_info()->result()->total_part_count());
   }
+  for (const auto& [file, times] : by_file) RecordProperty(file, times);
   EXPECT_THAT(books(), Ends(0, "everything is accounted for"));
 }
 

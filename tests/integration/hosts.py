@@ -71,11 +71,13 @@ class Up:
 
 
 class Hosts:
-    def __init__(self, tickpath, stand_in, folder):
+    def __init__(self, tickpath, stand_in, folder, server=True):
         self.tickpath, self.folder = tickpath, folder
-        self.server = ssh_server.SshServer(folder / "ssh")
-        self.server.know("order", "market")
-        self.server.start()
+        self.server = ssh_server.SshServer(folder / "ssh") if server else None
+        self.user = self.server.user if server else "trader"
+        if server:
+            self.server.know("order", "market")
+            self.server.start()
         for place in (folder, folder / "order", folder / "market"):
             (place / "bin").mkdir(parents=True)
             (place / "bin/tickpath").symlink_to(tickpath)
@@ -93,7 +95,7 @@ class Hosts:
         text = ""
         for name, programs in hosts:
             listed = options if options is not None else self.server.options(name)
-            text += (f'[[host]]\nname = "{name}"\nssh = "{self.server.user}@127.0.0.1"\nbinaries = "bin"\n'
+            text += (f'[[host]]\nname = "{name}"\nssh = "{self.user}@127.0.0.1"\nbinaries = "bin"\n'
                      f'folder = "{folder or self.folder / name}"\npatience = "{patience}"\n'
                      f'programs = {json.dumps(programs)}\noptions = {json.dumps(listed)}\n')
         (self.folder / "config/hosts.toml").write_text(text)
@@ -110,7 +112,8 @@ class Hosts:
 
     def runs_there(self, name, host="order"):
         """Its process, 0 where it has ended."""
-        words = (self.folder / host / f"run/{name}.pid").read_text().split()
+        holder = self.folder / host / f"run/{name}.pid"
+        words = holder.read_text().split() if holder.exists() else []
         return int(words[0]) if words and pathlib.Path(f"/proc/{words[0]}").exists() else 0
 
 

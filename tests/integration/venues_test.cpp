@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -11,10 +12,12 @@
 
 #include "common/base/error.hpp"
 #include "common/trace/analysis.hpp"
+#include "oeg/journal_record.hpp"
 #include "tests/integration/stacks_run.hpp"
 #include "tests/support/finished.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/provider.hpp"
+#include "tests/support/relay.hpp"
 
 namespace tickpath::test_support {
 namespace {
@@ -111,6 +114,25 @@ class Venues : public StacksRun {
       EXPECT_EQ(venue.at("positions"), "whole") << venue;
   }
 
+  bool more_at_the_first() const {
+    return folder.wait_counter_above("oeg-1", "orders", "received", received("oeg-1") + 50);
+  }
+  // New orders in the symbol that an oeg has sent, by its journal.
+  std::size_t orders_in(const std::string& symbol, const std::string& oeg) const {
+    const std::string journal = read_file(folder.run_dir() + "/" + oeg + ".journal");
+    constexpr std::size_t kRecordsAt = 4096;
+    std::size_t count = 0;
+    for (std::size_t at = kRecordsAt; at + sizeof(tickpath::oeg::JournalRecord) <= journal.size();
+         at += sizeof(tickpath::oeg::JournalRecord)) {
+      tickpath::oeg::JournalRecord record;
+      std::memcpy(&record, journal.data() + at, sizeof(record));
+      if (record.sequence == 0) break;
+      count += record.event.event == wire::EventKind::kRequested &&
+               record.event.request_kind == wire::RequestKind::kNew && record.symbol == symbol;
+    }
+    return count;
+  }
+
   // Both venues' mdh's write the busiest symbol's book into the home that mdh-1 keeps.
   bool book_home_is_whole() const {
     const Finished book = run({program("tickpath"), "book", "ZAAA", "--mdh", "mdh-1", "--run-dir",
@@ -122,6 +144,9 @@ class Venues : public StacksRun {
            });
   }
 };
+
+// Parameters of the plugin that routes.
+constexpr const char* kOften = "pause = \"5ms\"\norders_max = 1000000\nonce_a_symbol = false\n";
 
 // As one process: the key `process` of both.
 const std::vector<std::string> kOneOegProcess{"--set", "oeg:process=oeg"};
@@ -247,12 +272,7 @@ TEST_F(Venues, TheRouterIsNeverWorseThanTheBestVenueAloneOnTheRecordedBooks) {
 
 // The second's oeg has lost its risk, and refuses.
 TEST_F(Venues, TheRouterSendsNothingToAVenueThatAcceptsNothing) {
-  const std::string often = "pause = \"5ms\"\norders_max = 1000000\nonce_a_symbol = false\n";
-  Process pipeline(up_routing(60, often), folder.path());
-  const auto received = [&](const char* oeg) { return folder.counter(oeg, "orders", "received"); };
-  const auto more_at_the_first = [&] {
-    return folder.wait_counter_above("oeg-1", "orders", "received", received("oeg-1") + 50);
-  };
+  Process pipeline(up_routing(60, kOften), folder.path());
   ASSERT_TRUE(pipeline.wait_for_output("replay:", std::chrono::seconds(60))) << pipeline.output();
   ASSERT_TRUE(folder.wait_counter_above("oeg-2", "orders", "received", 20)) << pipeline.output();
   ASSERT_THAT(command({"revoke", "risk", "--oeg", "oeg-2"}), Ends(0));
@@ -263,6 +283,72 @@ TEST_F(Venues, TheRouterSendsNothingToAVenueThatAcceptsNothing) {
   ASSERT_THAT(command({"restore", "risk", "--oeg", "oeg-2"}), Ends(0));
   EXPECT_TRUE(folder.wait_counter_above("oeg-2", "orders", "received", before + 20))
       << pipeline.output();
+  pipeline.signal(SIGTERM);
+  const Finished finished = pipeline.wait(std::chrono::seconds(90));
+  EXPECT_EQ(finished.exit_code, 0) << finished.output << folder.logs();
+}
+
+// Behind the second's oeg the network fails, and its own connections stay. It is started by hand,
+// for `up` would not accept the relay's address.
+TEST_F(Venues, TheRouterSendsNothingToAVenueWhoseSessionIsCut) {
+  const std::string text = read_file(folder.config_dir() + "/oeg-2.toml");
+  const std::string key = "address = \"127.0.0.1:";
+  Relay relay(static_cast<std::uint16_t>(std::stoi(text.substr(text.find(key) + key.size()))));
+  std::vector<std::string> arguments = up_routing(60, kOften);
+  arguments.insert(arguments.end(), {"--only", "sim-1", "sim-2", "mdh-1", "mdh-2"});
+  Process markets(arguments, folder.path());
+  ASSERT_TRUE(markets.wait_for_output("replay:", std::chrono::seconds(60))) << markets.output();
+  const auto by_hand = [&](const std::string& name, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> words{program(name.substr(0, name.find('-'))),
+                                   folder.config_dir() + "/" + name + ".toml",
+                                   "--run-dir",
+                                   folder.run_dir(),
+                                   "--set",
+                                   "name=" + name};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  Process first(by_hand("oeg-1"), folder.path());
+  Process second(
+      by_hand("oeg-2", {"--set", "venue.address=127.0.0.1:" + std::to_string(relay.port())}),
+      folder.path());
+  ASSERT_TRUE(folder.wait_listening("oeg-1") && folder.wait_listening("oeg-2"));
+  Process risk(by_hand("risk"), folder.path());
+  Process strategy(by_hand("strategy"), folder.path());
+  ASSERT_TRUE(folder.wait_counter_above("oeg-2", "orders", "received", 20)) << folder.logs();
+  relay.set_closed(true);
+  ASSERT_TRUE(wait_until([&] { return relay.cuts() != 0; }));
+  ASSERT_TRUE(more_at_the_first()) << folder.logs();  // and what was on its way is there
+  const std::uint64_t before = received("oeg-2");
+  ASSERT_TRUE(more_at_the_first()) << folder.logs();
+  ASSERT_TRUE(more_at_the_first()) << folder.logs();
+  EXPECT_EQ(received("oeg-2"), before);
+  relay.set_closed(false);
+  EXPECT_TRUE(folder.wait_counter_above("oeg-2", "orders", "received", before + 20))
+      << folder.logs();
+  for (Process* each : {&strategy, &risk, &first, &second, &markets}) {
+    each->signal(SIGTERM);
+    (void)each->wait(std::chrono::seconds(60));
+  }
+}
+
+// One symbol at the second venue alone: the exchange there has halted it.
+TEST_F(Venues, TheRouterSendsNothingToAVenueWhereTheSymbolIsHalted) {
+  std::vector<std::string> arguments = up_routing(60, kOften);
+  // What a person does to a symbol is on the feed only where sim makes the feed itself.
+  arguments.insert(arguments.end(), {"--set", "sim-2:matching.publish=true"});
+  Process pipeline(arguments, folder.path());
+  ASSERT_TRUE(pipeline.wait_for_output("replay:", std::chrono::seconds(60))) << pipeline.output();
+  ASSERT_TRUE(folder.wait_counter_above("oeg-2", "orders", "received", 20)) << pipeline.output();
+  const std::string symbol = "ZAAA";
+  ASSERT_THAT(command({"trading", "halt", symbol, "--sim", "sim-2"}), Ends(0));
+  ASSERT_TRUE(more_at_the_first()) << pipeline.output();
+  const std::size_t before = orders_in(symbol, "oeg-2"), at_first = orders_in(symbol, "oeg-1");
+  ASSERT_TRUE(wait_until([&] { return orders_in(symbol, "oeg-1") > at_first + 20; }))
+      << pipeline.output();
+  EXPECT_EQ(orders_in(symbol, "oeg-2"), before);
+  ASSERT_THAT(command({"trading", "resume", symbol, "--sim", "sim-2"}), Ends(0));
+  EXPECT_TRUE(wait_until([&] { return orders_in(symbol, "oeg-2") > before; })) << pipeline.output();
   pipeline.signal(SIGTERM);
   const Finished finished = pipeline.wait(std::chrono::seconds(90));
   EXPECT_EQ(finished.exit_code, 0) << finished.output << folder.logs();

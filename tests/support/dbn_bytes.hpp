@@ -43,11 +43,11 @@ inline std::vector<std::byte> encode_metadata(const itch::dbn::Metadata& metadat
   put(bytes, static_cast<std::uint32_t>(metadata.symbols.size()));
   for (const auto& [id, symbol] : metadata.symbols) put_text(bytes, symbol, symbol_bytes);
   put(bytes, std::uint64_t{0});  // none in part, none not found
-  std::vector<Mapping> mappings = metadata.mappings;
+  std::vector<itch::dbn::Mapping> mappings = metadata.mappings;
   for (const auto& [id, symbol] : metadata.symbols)
     mappings.push_back({2000'01'01, 2100'01'01, id, symbol});
   put(bytes, static_cast<std::uint32_t>(mappings.size()));
-  for (const Mapping& mapping : mappings) {
+  for (const itch::dbn::Mapping& mapping : mappings) {
     put_text(bytes, mapping.symbol, symbol_bytes);
     put(bytes, std::uint32_t{1});
     put(bytes, mapping.from);

@@ -67,7 +67,7 @@ void Relay::run() {
     std::vector<pollfd> sockets{{listener_, POLLIN, 0}};
     for (const Pair& pair : pairs_)
       for (const int end : pair.ends) sockets.push_back({end, POLLIN, 0});
-    if (left_.load() == 0) {
+    if (left_.load() == 0 || (closed_.load() && !pairs_.empty())) {
       reset_all();
       continue;
     }
@@ -87,6 +87,7 @@ void Relay::run() {
 void Relay::accept_one() {
   const int near = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
   if (near < 0) return;
+  if (closed_.load()) return reset(near);
   const int far = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const sockaddr_in address = loopback(target_port_);
   if (::connect(far, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {

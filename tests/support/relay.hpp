@@ -21,6 +21,8 @@ class Relay {
   // message may be halved.
   void cut_after(std::uint64_t bytes) noexcept { left_.store(bytes); }
   std::uint64_t cuts() const noexcept { return cuts_.load(); }
+  // Resets what there is, and whoever comes, until it is open again.
+  void set_closed(bool closed) noexcept { closed_.store(closed); }
 
  private:
   static constexpr std::uint64_t kNever = UINT64_MAX;
@@ -40,6 +42,7 @@ class Relay {
   std::vector<Pair> pairs_;  // of the thread
   std::atomic<std::uint64_t> left_{kNever};
   std::atomic<std::uint64_t> cuts_{0};
+  std::atomic<bool> closed_{false};
   std::atomic<bool> end_{false};
   std::thread thread_;
 };

@@ -24,6 +24,12 @@ Remains remains_of(const std::vector<std::string>& run_dirs);
 // What these instances left. whole: and any other that ran there, since they are all of a pipeline.
 Remains remains_of(const std::string& run_dir, const std::vector<std::string>& names, bool whole);
 
+// The file of that name in one of the directories, else where it was; empty: in neither.
+std::string found_in(const Remains& remains, const std::string& file);
+// The program runs, or ran, on another host, which has its files. One of its name here is of a
+// former run.
+bool is_elsewhere(const Remains& remains, const std::string& name);
+
 // Throws as the above.
 Conservation audit(const Remains& remains);
 

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -12,7 +13,9 @@
 #include "common/base/error.hpp"
 #include "oeg/checkpoint.hpp"
 #include "oeg/exceptions.hpp"
+#include "oeg/venue_texts.hpp"
 #include "tools/cli/conservation_parts.hpp"
+#include "tools/cli/journal_audit.hpp"
 #include "tools/history/journal_files.hpp"
 #include "tools/history/recording_identity.hpp"
 
@@ -51,32 +54,38 @@ struct JournalSums {
 };
 
 // As a restart reads it: the checkpoint, and the records behind it.
-void read_journal(const std::string& journal, JournalSums& sums) {
+void read_journal(const std::string& journal, JournalSums& sums, JournalAudit& audit) {
   oeg::CheckpointHeader header{};
   const std::string checkpoint = journal + ".checkpoint";
   if (oeg::read_checkpoint_header(checkpoint, header)) oeg::read_checkpoint(checkpoint, sums.state);
   const std::uint64_t known = sums.state.sequence;
   history::for_each_stored_record(journal, [&](const oeg::JournalRecord& record) {
     if (record.event.event == wire::EventKind::kException) sums.exceptions.push_back(record);
-    if (record.sequence > known) sums.state.apply(record);
+    if (record.sequence <= known) return;
+    audit.look(record, sums.state);
+    sums.state.apply(record);
   });
 }
 
 // The configuration that says how large the tables were is not at hand. Throws Error.
-std::unique_ptr<JournalSums> sums_of(const std::string& journal) {
+std::unique_ptr<JournalSums> sums_of(const std::string& journal, JournalAudit& audit) {
   constexpr oeg::JournalSizes kUsual{
       .orders_max = 1u << 16, .positions_max = 1u << 14, .instruments_max = 1u << 16};
   constexpr oeg::JournalSizes kLargest{.orders_max = 1u << 22,
                                        .positions_max = 1u << 20,
                                        .instruments_max = 1u << 16,
                                        .executions_max = 1u << 24};
+  history::for_each_stored_record(journal,
+                                  [&](const oeg::JournalRecord& record) { audit.prepare(record); });
+  const JournalAudit prepared = audit;
   try {
     auto sums = std::make_unique<JournalSums>(kUsual);
-    read_journal(journal, *sums);
+    read_journal(journal, *sums, audit);
     return sums;
   } catch (const Error&) {
+    audit = prepared;
     auto sums = std::make_unique<JournalSums>(kLargest);
-    read_journal(journal, *sums);
+    read_journal(journal, *sums, audit);
     return sums;
   }
 }
@@ -242,6 +251,17 @@ Line orders_line(const Summary& sim, const Json& ledger) {
                {"rows", whole(rows.size())}});
 }
 
+Line parties_line(const std::string& name, const Json& rows,
+                  const std::set<std::string>& sessions) {
+  std::set<std::string> strange;
+  for (const Json& row : rows)
+    if (const auto session = row.at("session").get<std::string>(); !sessions.contains(session))
+      strange.insert(session);
+  return {strange.empty(), name + ": parties in its ledger have a FIX store each",
+          std::to_string(sessions.size()) + " stores, " + std::to_string(strange.size()) +
+              " other parties" + (strange.empty() ? "" : "; " + *strange.begin())};
+}
+
 Line taken_line(const Summary& sim, const Json& ledger) {
   const auto told = [&](const char* name) { return whole(detail_of(sim, name)); };
   const auto of = [&](const char* key) { return ledger.at(key).get<std::int64_t>(); };
@@ -258,25 +278,71 @@ Line taken_line(const Summary& sim, const Json& ledger) {
 
 }  // namespace
 
-Lines journal_lines(const std::string& journal, const std::string& exceptions, const Summary& oeg) {
+Lines journal_lines(const std::string& journal, const std::string& exceptions, const Summary& oeg,
+                    const SessionMessages* own, const SessionMessages* venue) {
+  // A request that a former life recorded and did not send has the number of another message.
+  const bool one_life = !oeg.resumed && !oeg.details.contains("pair_epoch");
   try {
-    const std::unique_ptr<JournalSums> sums = sums_of(journal);
+    JournalAudit audit(one_life ? own : nullptr, one_life ? venue : nullptr);
+    const std::unique_ptr<JournalSums> sums = sums_of(journal, audit);
     Lines lines = compare(oeg, sums->state);
     lines.push_back(exceptions_line(oeg, exceptions, sums->exceptions));
+    lines.push_back(audit.line(oeg.name));
+    // A program of an older version does not say what it lost.
+    if (oeg.details.contains("texts_lost"))
+      lines.push_back(
+          audit.texts_line(oeg.name, oeg::venue_texts_file(journal), detail_of(oeg, "texts_lost")));
+    if (one_life && oeg.orders)
+      lines.push_back(
+          {audit.refused() <= oeg.orders->refused,
+           oeg.name + ": refused orders in its journal are at most all",
+           std::to_string(audit.refused()) + " of " + std::to_string(oeg.orders->refused)});
+    // Where numbers were set back, a store has forgotten what was before.
+    if (one_life && venue != nullptr && venue->oldest() == 1 && !audit.began_anew() && oeg.reports)
+      lines.push_back(same(oeg.name + ": reports are the venue's FIX messages",
+                           {{"received", whole(oeg.reports->received)}},
+                           {{"received", whole(venue->reports())}}));
     return lines;
   } catch (const Error& error) {
     return {{false, oeg.name + ": its journal and its exceptions can be read", error.what()}};
   }
 }
 
-Lines ledger_lines(const std::string& path, const Summary& sim) {
+Lines session_lines(const std::string& oeg, const SessionMessages& own,
+                    const SessionMessages* venue) {
+  const auto whole_line = [&](const SessionMessages& side) {
+    return Line{
+        side.damaged() == 0,
+        oeg + ": FIX messages from " + side.sender() + " to " + side.target() + " are whole",
+        std::to_string(side.all().size()) + " messages, " + std::to_string(side.damaged()) +
+            " are not"};
+  };
+  Lines lines{whole_line(own)};
+  if (venue == nullptr) return lines;
+  lines.push_back(whole_line(*venue));
+  // Nobody waits for the last word of a logout.
+  const auto heard = [](const SessionMessages& by, const SessionMessages& of) {
+    return by.next_target() <= of.next_sender() && of.only_session_words_from(by.next_target());
+  };
+  lines.push_back({heard(own, *venue) && heard(*venue, own),
+                   oeg + ": FIX numbers of both sides are the same",
+                   std::to_string(own.next_sender()) + " and " + std::to_string(own.next_target()) +
+                       ", at the venue " + std::to_string(venue->next_target()) + " and " +
+                       std::to_string(venue->next_sender())});
+  return lines;
+}
+
+Lines ledger_lines(const std::string& path, const Summary& sim,
+                   const std::set<std::string>& sessions) {
   try {
     std::ifstream file(path);
     if (!file) throw SystemError("cannot read " + path, errno);
     const Json ledger = Json::parse(file);
-    return {orders_line(sim, ledger), shares_line(sim.name, ledger), taken_line(sim, ledger),
-            compared(sim.name + ": as its ledger has it: positions and cash", book_of({&sim}),
-                     book_of_rows(ledger.at("rows")))};
+    Lines lines{orders_line(sim, ledger), shares_line(sim.name, ledger), taken_line(sim, ledger),
+                compared(sim.name + ": as its ledger has it: positions and cash", book_of({&sim}),
+                         book_of_rows(ledger.at("rows")))};
+    if (!sessions.empty()) lines.push_back(parties_line(sim.name, ledger.at("rows"), sessions));
+    return lines;
   } catch (const nlohmann::json::exception& error) {
     return {{false, sim.name + ": its ledger can be read", error.what()}};
   } catch (const Error& error) {

@@ -11,6 +11,7 @@
 #include "tools/cli/command_main.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/programs.hpp"
+#include "tools/cli/record_audit.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -41,7 +42,9 @@ void run_books(const BooksArguments& arguments) {
   Remains remains = remains_of(arguments.run_dirs);
   remains.with_recordings = arguments.recordings;
   add_programs_of_a_pipeline(remains);
-  const Conservation conservation = audit(remains);
+  Conservation conservation = audit(remains);
+  for (Conservation::Line& line : record_lines(remains))
+    conservation.lines.push_back(std::move(line));
   std::fputs(to_text(conservation).c_str(), stdout);
   std::fflush(stdout);
   if (!conservation.holds()) throw Error(conservation.problem());

@@ -86,6 +86,7 @@ constexpr Loss kLosses[] = {
     {"oeg", "journal_lost", true, "changes that found the journal full"},
     {"sim", "recording_damage", true, "damaged places of the recording, behind which none is read"},
     {"sim", "conservation_broken", true, "sums of its ledger that do not hold"},
+    {"oeg", "texts_lost", false, "reasons that the venue gave found no room in their list"},
     {"sim", "bad_messages", false,
      "messages of the recording were refused by its books (tickpath inspect tells)"},
     {"mdh", "book_refused", false,

@@ -39,7 +39,8 @@ Terms foreign_figures(const Summary& summary) {
     terms.insert(terms.end(), {summary.reports->sent, summary.reports->dropped});
   if (strategy)
     for (const StrategyFlow& flow : summary.strategies) terms.push_back(flow.orders);
-  if (mdh) terms.push_back(summary.open_orders);
+  if (mdh) terms.insert(terms.end(), {summary.open_orders, std::uint64_t{summary.has_positions}});
+  if (!oeg) terms.push_back(std::uint64_t{summary.resumed});
   if (!mdh) terms.push_back(summary.feed_messages_missed);
   if (!mdh && !sim) terms.push_back(summary.feed_messages);
   // A writer's rings: it knows nothing of what readers found.

@@ -8,6 +8,7 @@
 
 #include "common/base/error.hpp"
 #include "tools/cli/conservation.hpp"
+#include "tools/cli/programs.hpp"
 
 namespace tickpath::cli {
 
@@ -25,6 +26,11 @@ void read_into(std::vector<Summary>& summaries, const std::string& run_dir,
     if (json.is_discarded()) throw Error("not JSON: " + path);
     try {
       summaries.push_back(control::summary_from_json(json));
+      // A strategy may have any name.
+      const std::string program = program_of(name);
+      if (summaries.back().name != name ||
+          (is_known_program(program) && summaries.back().program != program))
+        throw Error("it is of '" + summaries.back().name + "', a " + summaries.back().program);
     } catch (const Error& error) {
       throw Error(path + ": " + error.what());
     }

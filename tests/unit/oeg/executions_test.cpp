@@ -504,46 +504,6 @@ TEST_F(ExecutionsTest, AnExecutionThatAPersonHasBookedIsNotBookedAgain) {
   EXPECT_EQ(gateway->ledger().position(0).row.position_shares, 40);
 }
 
-TEST(Executions, HoldsASymbolUntilItsExceptionIsCleared) {
-  GatewayFixture f;
-  f.options.stop_on_exception = true;
-  f.start();
-  EXPECT_EQ(f.request(f.limit_order(1)), wire::RejectReason::kNone);
-  f.accept(f.id(1));
-  f.report(fix::ExecType::kPartialFill, 999, 1, 1, 1, 1'000'000);  // of no order
-  EXPECT_EQ(f.request(f.limit_order(2)), wire::RejectReason::kException);
-  EXPECT_EQ(f.request(f.replace(3, f.id(1), 1'000'000, 50)), wire::RejectReason::kException);
-  EXPECT_EQ(f.request(f.cancel(4, f.id(1))), wire::RejectReason::kNone);
-  f.gateway->release_symbol(fix::Symbol::from("AAPL"));
-  EXPECT_EQ(f.request(f.limit_order(5)), wire::RejectReason::kNone);
-}
-
-TEST(Executions, HoldsASymbolHoweverManyExceptionsOthersHave) {
-  GatewayFixture f;
-  f.options.stop_on_exception = true;
-  f.start();
-  const auto hold = [&](const std::string& name) {
-    f.gateway->hold_symbol(fix::Symbol::from(name));
-  };
-  const auto release = [&](const std::string& name) {
-    f.gateway->release_symbol(fix::Symbol::from(name));
-  };
-  for (int i = 0; i < 5'000; ++i) hold("MSFT");
-  hold("AAPL");
-  hold("AAPL");
-  EXPECT_EQ(f.request(f.limit_order(1)), wire::RejectReason::kException);
-  release("AAPL");
-  EXPECT_EQ(f.request(f.limit_order(2)), wire::RejectReason::kException) << "one is open";
-  release("AAPL");
-  EXPECT_EQ(f.request(f.limit_order(3)), wire::RejectReason::kNone);
-  for (int i = 0; i < 5'000; ++i) release("MSFT");
-  // More symbols than there is room for: none is let through for that.
-  for (int i = 0; i < 4'100; ++i) hold("S" + std::to_string(i));
-  EXPECT_EQ(f.request(f.limit_order(4)), wire::RejectReason::kException);
-  for (int i = 4'096; i < 4'100; ++i) release("S" + std::to_string(i));
-  EXPECT_EQ(f.request(f.limit_order(5)), wire::RejectReason::kNone);
-}
-
 TEST(Executions, ForgetsTheOldestWhenItIsFull) {
   Executions executions(4);
   for (std::uint64_t order = 1; order <= 3; ++order)

@@ -4,6 +4,8 @@
 // frame an access is shown to be caught by the same check.
 //
 // TICKPATH_STRESS_SECONDS: how long each test takes; less than half a second by default.
+// TICKPATH_STRESS_READS: rows, or ranges of bars, that a test reads at least, however long it
+// takes.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -23,6 +25,11 @@ using wire::HistoryKind;
 std::chrono::milliseconds duration() {
   const char* const text = std::getenv("TICKPATH_STRESS_SECONDS");
   return text == nullptr ? std::chrono::milliseconds(400) : std::chrono::seconds(std::atoi(text));
+}
+
+std::uint64_t reads_wanted() {
+  const char* const text = std::getenv("TICKPATH_STRESS_READS");
+  return text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
 }
 
 // The update of trade `number` of an instrument, from 1.
@@ -171,7 +178,8 @@ TEST_P(PriceStress, EveryEntryThatIsHandedOutIsWholeAndNoneIsMissingUntold) {
     // Longer where a busy machine lets nobody read.
     const auto over = [&] {
       const auto now = std::chrono::steady_clock::now();
-      return now >= end && (rows > 10 || now >= end + test_support::kPatience);
+      return now >= end && rows >= reads_wanted() &&
+             (rows > 10 || now >= end + test_support::kPatience);
     };
     std::vector<wire::HistoryLine> lines;
     for (std::uint64_t round = 0; !over(); ++round) {
@@ -199,44 +207,61 @@ TEST_P(PriceStress, EveryEntryThatIsHandedOutIsWholeAndNoneIsMissingUntold) {
   RecordProperty("entries", static_cast<int>(seen.entries));
   RecordProperty("rows", static_cast<int>(rows));
   RecordProperty("tries_again", static_cast<int>(client.torn_reads()));
+  std::printf("%llu rows, %llu ranges, %llu entries\n", static_cast<unsigned long long>(rows),
+              static_cast<unsigned long long>(seen.ranges),
+              static_cast<unsigned long long>(seen.entries));
   client.detach();
 }
 
-// A trade a second, so that each is a bar of its own. The range of all has every bar up to the one
-// that still grows, whichever words of a READ come first.
-TEST_P(PriceStress, NoBarIsMissingBeforeTheOneThatGrows) {
+struct BarsSeen {
+  std::uint64_t ranges = 0;
+  std::uint64_t holes = 0;
+};
+
+// A trade a second, so that each is a bar of its own, for as many seconds as a day has, or until
+// `end`.
+void read_bars_of_a_day(BarsSeen& seen, std::chrono::steady_clock::time_point end) {
   PriceStore store(*fabric().device, Writing::options(), Writing::kInstruments, "bars");
   store.list(wire::symbol_word(symbol_name(1)), 1);
   Reading reading(store.grant());
   PriceClient client(*fabric().device, "client");
   client.attach(*reading.there, reading.there->extras()[0]);
-  std::atomic<bool> stop{false};
+  std::atomic<bool> stop{false}, over{false};
   std::thread writing([&] {
     auto next = std::chrono::steady_clock::now();
     for (std::uint64_t second = 1; second < 50'000 && !stop.load(); ++second) {
       store.on_update(trade_of(1, second, kOpen + second * kSecond, 10'0000, 100));
-      next += std::chrono::microseconds(8);  // a day has no more seconds
+      next += std::chrono::microseconds(8);
       while (std::chrono::steady_clock::now() < next) {
       }
     }
+    over.store(true);
   });
-  std::uint64_t ranges = 0;
-  std::uint64_t holes = 0;
   std::vector<wire::HistoryLine> lines;
-  const auto end = std::chrono::steady_clock::now() + duration();
-  while (std::chrono::steady_clock::now() < end) {
+  while (!over.load() && (seen.ranges < reads_wanted() || std::chrono::steady_clock::now() < end)) {
     const RangeAnswer answer =
         client.range(symbol_name(1), {.kind = HistoryKind::kBars1s, .newest = 4}, lines, 10'000);
     if (answer.status != PriceStatus::kOk || lines.empty() || answer.current.trades == 0) continue;
-    ++ranges;
+    ++seen.ranges;
     const auto last = entry_of<wire::PriceBar>(lines.back());
-    holes += last.start_ns + kSecond < answer.current.start_ns ? 1 : 0;
+    seen.holes += last.start_ns + kSecond < answer.current.start_ns ? 1 : 0;
   }
   stop.store(true);
   writing.join();
-  EXPECT_EQ(holes, 0u) << "of " << ranges << " ranges";
-  EXPECT_GT(ranges, 0u);
   client.detach();
+}
+
+// The range of all bars has every one up to the one that still grows, whichever words of a READ
+// come first.
+TEST_P(PriceStress, NoBarIsMissingBeforeTheOneThatGrows) {
+  BarsSeen seen;
+  const auto end = std::chrono::steady_clock::now() + duration();
+  do {
+    read_bars_of_a_day(seen, end);
+  } while (seen.ranges < reads_wanted() || std::chrono::steady_clock::now() < end);
+  EXPECT_EQ(seen.holes, 0u) << "of " << seen.ranges << " ranges";
+  EXPECT_GT(seen.ranges, 0u);
+  std::printf("%llu ranges of bars\n", static_cast<unsigned long long>(seen.ranges));
 }
 
 // READs the lines and believes their numbers.

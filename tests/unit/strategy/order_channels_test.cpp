@@ -56,6 +56,11 @@ class OneOfAPair {
   void say_accepting(wire::RejectReason refuses) {
     send(wire::OrderReport{.kind = wire::ReportKind::kAccepting, .reason = refuses});
   }
+  void say_held(std::uint32_t instrument) {
+    send(wire::OrderReport{.instrument_id = instrument,
+                           .kind = wire::ReportKind::kHeld,
+                           .reason = wire::RejectReason::kException});
+  }
   void report(std::uint64_t id) {
     send(wire::OrderReport{.order_id = id, .kind = wire::ReportKind::kAccepted});
   }
@@ -115,6 +120,9 @@ class ChannelsToAPair : public ::testing::Test {
   void on_gateway_silent(std::uint8_t) noexcept { told.push_back("silent"); }
   void on_accepting(std::uint8_t, wire::RejectReason refuses) noexcept {
     told.push_back("refuses " + std::string(wire::name(refuses)));
+  }
+  void on_held(std::uint8_t, std::uint32_t instrument, wire::RejectReason refuses) noexcept {
+    told.push_back("held " + std::to_string(instrument) + " " + std::string(wire::name(refuses)));
   }
   void on_text(std::uint8_t, const wire::TextReport& text) noexcept {
     told.push_back("text " + std::string(text.text, text.length));
@@ -189,11 +197,14 @@ TEST_F(ChannelsToAPair, TellNothingOfTwoThatAreSilent) {
 TEST_F(ChannelsToAPair, TellWhatTheOneThatLeadsRefusesAlone) {
   a.say_accepting(wire::RejectReason::kSessionDown);
   b.say_leads(7);
+  a.say_held(2);
   b.say_accepting(wire::RejectReason::kRiskAbsent);
+  b.say_held(3);
   b.lead(7);
   b.say_accepting(wire::RejectReason::kNone);
-  ASSERT_TRUE(soon([&] { return told.size() == 4; }));
-  EXPECT_THAT(take(), ElementsAre("refuses risk_absent", "position 100", "refuses none", "up"));
+  ASSERT_TRUE(soon([&] { return told.size() == 5; }));
+  EXPECT_THAT(take(), ElementsAre("refuses risk_absent", "held 3 exception", "position 100",
+                                  "refuses none", "up"));
   EXPECT_EQ(channels.flow(1)->reports.get(), 0u) << "they are no reports";
 }
 

@@ -251,6 +251,16 @@ TEST_F(TwoVenues, TheRouterLeavesOutVenuesThatAreStaleHaltedOrGone) {
   EXPECT_EQ(ports[1].count, 2u) << "nothing was sent there that it would refuse";
   engine.on_accepting(1, wire::RejectReason::kNone, 1);
   EXPECT_EQ(to(), kRoom + 7);
+  engine.on_held(1, 7, wire::RejectReason::kException, 1);
+  EXPECT_EQ(to(), 3u) << "its oeg has to be asked about a report first";
+  engine.on_held(1, wire::kNoInstrument, wire::RejectReason::kNone, 1);
+  EXPECT_EQ(to(), kRoom + 7);
+  engine.on_held(1, 6, wire::RejectReason::kException, 1);
+  EXPECT_EQ(to(), kRoom + 7) << "another symbol is held";
+  engine.on_held(1, wire::kNoInstrument, wire::RejectReason::kException, 1);
+  EXPECT_EQ(to(), 3u) << "all are";
+  engine.on_held(1, wire::kNoInstrument, wire::RejectReason::kNone, 1);
+  EXPECT_EQ(to(), kRoom + 7);
   engine.on_accepting(1, wire::RejectReason::kRiskAbsent, 1);
   engine.on_gateway(1, false, 1);
   EXPECT_EQ(to(), 3u) << "without its oeg";
