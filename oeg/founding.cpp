@@ -29,6 +29,13 @@ std::string why_not_found(const KnownOfPair& known, std::uint32_t over) {
     return "the witness has the word that the other oeg leads, in epoch " + std::to_string(epoch) +
            ": make sure that it does not run, on any host, then give --over " +
            std::to_string(epoch);
+  if (!known.silent.empty() && (epoch == 0 || over != epoch))
+    return "the witness at " + known.silent +
+           " does not answer, and may know that the other oeg leads: start it first" +
+           (epoch == 0 ? std::string()
+                       : "; or make sure that the other oeg does not run, on any host, then give "
+                         "--over " +
+                             std::to_string(epoch));
   if (over != 0 && over != epoch)
     return "the witness's word is of epoch " + std::to_string(epoch) + ", not of " +
            std::to_string(over) + ": look again who leads";

@@ -18,6 +18,7 @@ struct KnownOfPair {
   std::string peer{};       // how the other one answers; empty: it does not
   bool witness = false;     // one answers, ...
   wire::Leadership word{};  // ... and has this newest word
+  std::string silent{};     // the endpoint of one that does not answer
 };
 
 // Empty: this oeg may lead. Else why it may not, and what to do. over: the epoch in which, as the

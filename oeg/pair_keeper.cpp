@@ -197,6 +197,7 @@ void PairKeeper::begin_after_boot() {
     const bool other_is_whole = block && waits && start_.rules.other_is_whole(word, *waits);
     if (block) start_.rules.look_back_after_boot(word);
     if (lost || other_is_whole) {
+      may_be_superseded_ = lost;  // no witness was asked
       start_.rules.renounce();
       return remember();
     }

@@ -72,7 +72,7 @@ wire::WitnessBlock PairQuestions::witness(const std::string& endpoint, std::uint
   return block;
 }
 
-std::optional<wire::WitnessBlock> PairQuestions::newest_word(bool of_all) {
+std::optional<wire::WitnessBlock> PairQuestions::newest_word(bool of_all, std::string* silent) {
   std::optional<wire::WitnessBlock> newest;
   bool all = true, equal = false;
   for (const std::string& endpoint : witness_endpoints()) {
@@ -82,6 +82,7 @@ std::optional<wire::WitnessBlock> PairQuestions::newest_word(bool of_all) {
       if (!newest || block.word > newest->word) newest = block;
     } catch (const Error&) {
       all = false;
+      if (silent != nullptr) *silent = endpoint;
     }
   }
   if (of_all && !all) return std::nullopt;
@@ -97,7 +98,7 @@ std::string PairQuestions::witnesses() const {
 
 KnownOfPair PairQuestions::ask_all() {
   KnownOfPair known{.place = config_.pair.place, .peer = who_leads()};
-  if (const auto block = newest_word(false)) {
+  if (const auto block = newest_word(false, &known.silent)) {
     known.witness = true;
     known.word = wire::Leadership::of_word(block->word);
   }

@@ -34,7 +34,8 @@ class PairQuestions {
   wire::WitnessBlock witness(const std::string& endpoint);
   // The latest word of the witnesses that answer soon. of_all: nothing unless all answer. Where two
   // hold the same word of a pair, each of the pair might ask another one: its incarnation is 0.
-  std::optional<wire::WitnessBlock> newest_word(bool of_all);
+  // silent: the endpoint of one that has not answered.
+  std::optional<wire::WitnessBlock> newest_word(bool of_all, std::string* silent = nullptr);
   KnownOfPair ask_all();
 
  private:

@@ -171,6 +171,12 @@ bool Succession::enrol(std::uint64_t witness, Leadership found) noexcept {
     witness_ = witness;
     return true;
   }
+  // Granted by a life that has ended since, and its answer was lost.
+  if (role_ == Role::kLeader && asks_ == Asks::kAlone && found == desired_) {
+    lead(desired_);
+    witness_ = witness;
+    return false;
+  }
   if (role_ != Role::kLeader || !word_.alone || offered_ != 0 || blocked()) return false;
   on_word(found);
   if (role_ != Role::kLeader) return false;

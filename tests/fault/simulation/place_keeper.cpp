@@ -126,8 +126,10 @@ bool Place::begin_after_boot() {
       is_answered_by_other() && !other_->leads() && other_->pair()->waits_whole();
   const bool other_is_whole = block != nullptr && other_waits &&
                               process_->rules.other_is_whole(word, other_->pair()->word());
-  if (other_is_whole || (is_answered_by_other() && other_->leads() &&
-                         oeg::Succession::is_lost(process_->rules.word(), other_->leads_by()))) {
+  const bool lost = is_answered_by_other() && other_->leads() &&
+                    oeg::Succession::is_lost(process_->rules.word(), other_->leads_by());
+  if (other_is_whole || lost) {
+    process_->may_be_superseded = lost;
     process_->rules.renounce();
     remember();
     return true;

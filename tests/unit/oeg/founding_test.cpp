@@ -39,6 +39,16 @@ TEST(Founding, IsRefusedWithoutAWitness) {
   EXPECT_THAT(why_not_found({.place = 1}, 5), HasSubstr("start risk first"));
 }
 
+TEST(Founding, BesideAWitnessThatDoesNotAnswerThePersonNamesTheEpoch) {
+  KnownOfPair of_none = known({});
+  KnownOfPair of_this_one = known({7, 1, true});
+  of_none.silent = of_this_one.silent = "order2:18504";
+  EXPECT_THAT(why_not_found(of_none, 0), HasSubstr("the witness at order2:18504 does not answer"));
+  EXPECT_THAT(why_not_found(of_none, 7), HasSubstr("start it first"));
+  EXPECT_THAT(why_not_found(of_this_one, 0), HasSubstr("give --over 7"));
+  EXPECT_THAT(why_not_found(of_this_one, 7), IsEmpty());
+}
+
 TEST(Founding, OverTheWordOfTheOtherOneThePersonNamesItsEpoch) {
   EXPECT_THAT(why_not_found(known(kOfTheOther), 0), HasSubstr("give --over 5"));
   EXPECT_THAT(why_not_found(known(kOfTheOther), 4), HasSubstr("give --over 5"));

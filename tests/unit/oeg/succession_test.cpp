@@ -140,6 +140,19 @@ TEST(Succession, WhoMayHaveLedByAWordThatTheWitnessForgotDoesNotSayThatItRenounc
   EXPECT_FALSE(pair.leader.superseded()) << "it leads, and decides";
 }
 
+// Whose answer was lost with it.
+TEST(Succession, ALaterLifeOfTheWitnessThatHoldsWhatWasAskedForHasGrantedIt) {
+  Succession leader = paired_leader();
+  leader.on_standby_lost();
+  ASSERT_TRUE(leader.wanted());
+  const Succession::Change asked = *leader.wanted();
+  (void)leader.enrol(2, asked.expected);
+  EXPECT_TRUE(leader.blocked()) << "that life may have forgotten what it gave";
+  (void)leader.enrol(2, asked.desired);
+  EXPECT_TRUE(leader.may_act(false));
+  EXPECT_EQ(leader.word(), asked.desired);
+}
+
 // The standby may have had the place from the life that is over, which had not saved that.
 TEST(Succession, AfterAStartOfTheHostAPairsLeaderIsServedOnlyByTheLifeOfTheWitnessThatItKnew) {
   for (const std::uint64_t life : {1u, 2u}) {
