@@ -407,8 +407,7 @@ void PairKeeper::attach(OegDatapath& datapath, std::function<void()> complete,
   });
 }
 
-// Also where this one goes on alone, and waits for its memory.
-void PairKeeper::on_stage() {
+void PairKeeper::on_stage() {  // also where this one goes on alone, and waits for its memory
   const Pair::Stage stage = datapath_->pair()->stage();
   const bool changed = std::exchange(stage_, stage) != stage;
   if (changed && (stage == Pair::Stage::kTakingOver || stage == Pair::Stage::kLeading)) connect_();
