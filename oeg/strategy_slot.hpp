@@ -52,7 +52,7 @@ struct alignas(64) StrategySlot {
   // The reason in the last kAccepting, and whether this connection still lacks its first one.
   wire::RejectReason accepting_told = wire::RejectReason::kNone;
   bool accepting_untold = false;
-  // The list of held symbols that it was told, the one that it is being told, and up to where.
+  // Versions of the list of held symbols: the one that it has, the one under way, and how far.
   std::uint64_t held_told = 1;
   std::uint64_t held_telling = 0;
   std::size_t held_next = 0;

@@ -168,7 +168,7 @@ bool is_account(char type, std::string_view tag) {
   return type == '8' ? kReport.contains(tag) : type == '9' && kReject.contains(tag);
 }
 
-// What all strategy programs have together is told of "strategies".
+// A sum over all strategy programs is named after "strategies".
 std::string owner(const std::string& file) {
   const std::string name = file.substr(0, file.find('.'));
   return name == "strategy" ? "strateg" : name;

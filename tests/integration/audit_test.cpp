@@ -87,7 +87,7 @@ class Audit : public ::testing::Test {
   std::mt19937 dice_;
 };
 
-// Each alteration that is not named is told, and the next one is tried, up to a few.
+// An alteration that nothing names is printed, and the next one is tried, up to a few.
 TEST_F(Audit, NamesWhateverIsAlteredInAGoodRun) {
   add_routing();
   const std::string recording = folder_.generate(10'000, 1);

@@ -91,7 +91,7 @@ class Hosts:
         (self.folder / f"config/{name}.toml").write_text(
             text + '\n[datapath]\nwait = "park"\n[trace]\ncapacity = 1024\n')
 
-    def write(self, *hosts, options=None, folder=None, patience="2s"):
+    def write(self, *hosts, options=None, folder=None, patience="20s"):
         text = ""
         for name, programs in hosts:
             listed = options if options is not None else self.server.options(name)

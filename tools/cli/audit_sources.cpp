@@ -298,7 +298,8 @@ Lines journal_lines(const std::string& journal, const std::string& exceptions, c
            oeg.name + ": refused orders in its journal are at most all",
            std::to_string(audit.refused()) + " of " + std::to_string(oeg.orders->refused)});
     // Where numbers were set back, a store has forgotten what was before.
-    if (one_life && venue != nullptr && venue->oldest() == 1 && !audit.began_anew() && oeg.reports)
+    if (one_life && venue != nullptr && venue->oldest() == 1 && venue->logons() == 1 &&
+        !audit.began_anew() && oeg.reports)
       lines.push_back(same(oeg.name + ": reports are the venue's FIX messages",
                            {{"received", whole(oeg.reports->received)}},
                            {{"received", whole(venue->reports())}}));

@@ -10,8 +10,8 @@
 
 namespace tickpath::cli {
 
-// oeg against its order journal, which is read as by a restart, the list of its exceptions beside
-// it, and the FIX messages that its records stand for. own, venue: of both sides of its session;
+// oeg against its order journal, its list of exceptions, and the FIX messages that the records
+// stand for. The journal is read as by a restart. own, venue: of both sides of its session;
 // nullptr: not at hand.
 std::vector<Conservation::Line> journal_lines(const std::string& journal,
                                               const std::string& exceptions,

@@ -51,8 +51,8 @@ void halt_replay(const std::string& run_dir, const std::vector<RunningProgram>& 
   if (!halted.empty() && !mdhs.empty()) await_rest(run_dir, halted, mdhs);
 }
 
-// Noted before the first ends: `up` then knows that this is no strategy alone, and starts none of
-// them again, also not one that is dead now. One that it has started just before takes its place in
+// Noted before the first ends. `up` then knows that this is no strategy alone, and starts none of
+// them again, not even one that is dead now. A program that it has just started takes its place in
 // the run directory a little later.
 void note_stop_of_all(const std::string& run_dir) {
   for (const std::string& name : control::RunDirectory::names(run_dir)) note_stop(run_dir, name);

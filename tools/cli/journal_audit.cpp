@@ -83,7 +83,7 @@ void compare_order(Differs& differs, const JournalRecord& record, const Message&
       .in("symbol", symbol_of(record), message.symbol.view());
 }
 
-// How a report of that kind is told.
+// Whether FIX has that kind of report in such a message.
 bool tells(const fix::ExecutionReport& report, ReportKind kind) {
   using fix::ExecType;
   if (report.status) return false;
@@ -148,7 +148,7 @@ const char* compare(const JournalRecord& record, const oeg::Order* order,
   return differs.first();
 }
 
-// "Unknown" is told as "too late" while the order lives.
+// While the order lives, "unknown" counts as "too late".
 const char* compare(const JournalRecord& record, const fix::OrderCancelReject& reject) {
   const wire::RejectReason reason = oeg::reason_of(reject.reason);
   return Differs()
@@ -412,6 +412,7 @@ JournalAudit::Field JournalAudit::look_at_price(const JournalRecord& record,
                                                 const oeg::Order& order,
                                                 std::int64_t reported) const {
   if (wire::changes_fill(record.event.report_kind)) return nullptr;
+  if (record.type == wire::OrderType::kPegged) return nullptr;  // the exchange's, as the market is
   const bool replaced = record.event.report_kind == ReportKind::kReplaced;
   std::int64_t limit = replaced ? order.pending_price : order.price;
   if (is_priced_by_oeg(record)) {

@@ -1,5 +1,5 @@
-// Each record of oeg's order journal, against the order that it is about, as the records before it
-// have it, and against the FIX message that it stands for, as the stores of the session have it.
+// Compares each record of oeg's order journal with its order, as the records before it leave that.
+// And with the FIX message that it stands for, from the stores of the session.
 #pragma once
 
 #include <cstdint>

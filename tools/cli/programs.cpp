@@ -318,7 +318,7 @@ void await_rest(const std::string& run_dir, const std::vector<std::string>& sims
   constexpr auto kBetween = std::chrono::milliseconds(50);
   // An mdh that has just started learns of what it lacks by the feed's next beat, a second later.
   constexpr auto kNothingNew = std::chrono::seconds(3);
-  // Not every feed tells the end of its session.
+  // Not every feed says that its session ends.
   constexpr auto kEndOfSession = std::chrono::seconds(1);
   constexpr int kQuietLooks = 3;
   const Json last = replay_of_all(run_dir, sims);

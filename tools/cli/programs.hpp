@@ -112,11 +112,11 @@ control::Json replay_of(const std::string& run_dir, const std::string& sim,
 control::Json replay_of_all(const std::string& run_dir, const std::vector<std::string>& sims,
                             int timeout_ms = kStatusMs);
 
-// Waits until what the halted `sims` have sent has gone through each of `mdhs`: of one sim, until
-// each has taken or missed as much; and until their key counters stand still. The last packets may
-// still lie in a socket, an mdh may have just begun, and a strategy that left before they came out
-// would have updates published to it that it never saw. At most 30 s, and 3 s without anything new;
-// sims: may be none.
+// Waits until what the halted `sims` have sent has gone through each of `mdhs`. Their key counters
+// stand still then; with one sim, each has taken or missed as much as that has sent. The last
+// packets may still lie in a socket, and an mdh may have just begun. A strategy that left before
+// they came out would never see updates that are published to it. At most 30 s, and 3 s without
+// anything new; sims: may be none.
 void await_rest(const std::string& run_dir, const std::vector<std::string>& sims,
                 const std::vector<std::string>& mdhs);
 

@@ -175,8 +175,8 @@ class RecordAudit {
     return newest;
   }
 
-  // Also where none was filled, so that no position tells. Of one exchange and one life of oeg; not
-  // where an order found no row, or never left oeg.
+  // Also where nothing was filled, so that no position differs. One exchange and one life of oeg;
+  // not where an order found no row, or never left oeg.
   void orders(const Summary& sim) {
     const std::vector<Summary> oegs = here("oeg");
     const std::string path = found_in(remains_, sim.name + ".ledger.json");

@@ -46,6 +46,11 @@ const std::string* SessionMessages::find(std::uint32_t number) const {
   return found == messages_.end() ? nullptr : &found->second;
 }
 
+std::uint64_t SessionMessages::logons() const {
+  return static_cast<std::uint64_t>(std::ranges::count_if(
+      messages_, [](const auto& each) { return type_of(each.second) == 'A'; }));
+}
+
 std::uint64_t SessionMessages::reports() const {
   return static_cast<std::uint64_t>(std::ranges::count_if(messages_, [](const auto& each) {
     const char type = type_of(each.second);

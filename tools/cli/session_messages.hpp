@@ -28,6 +28,8 @@ class SessionMessages {
   // nullptr: there is none with that number.
   const std::string* find(std::uint32_t number) const;
   const std::map<std::uint32_t, std::string>& all() const noexcept { return messages_; }
+  // With more than one, the first messages may be from an earlier run.
+  std::uint64_t logons() const;
   // Reports and refusals of cancels (MsgType 8, 9, r): no words of the session itself.
   std::uint64_t reports() const;
   // Nothing but words of the session itself, as heartbeats and logouts, from this number on.

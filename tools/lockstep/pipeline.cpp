@@ -220,6 +220,7 @@ Result Pipeline::finish() {
     state.add(counters[i]);
     summary.journal.clear();  // where they are
     summary.exceptions.clear();
+    summary.files.clear();
     state.add(control::text_of(control::to_json(summary)));
     add_books(member, state);
     add_files(options_.run_dir, member.name, state);

@@ -1,4 +1,4 @@
-// Symbols that are held because of an exception: who is refused, and who is told.
+// Symbols that are held because of an exception: which orders are refused, what strategies hear.
 #include <string>
 #include <utility>
 #include <vector>

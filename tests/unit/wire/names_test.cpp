@@ -23,7 +23,7 @@ TEST(Names, AreOneForEachEnumerator) {
   EXPECT_EQ(named<FeedState>(), 4u);
   EXPECT_EQ(named<TradingState>(), 5u);
   EXPECT_EQ(named<RequestKind>(), 3u);
-  EXPECT_EQ(named<ReportKind>(), 17u);
+  EXPECT_EQ(named<ReportKind>(), 18u);
   EXPECT_EQ(named<RejectReason>(), std::size(kRejectReasons));
   EXPECT_EQ(named<OrderState>(), 7u);
   EXPECT_EQ(named<OrderType>(), 5u);
