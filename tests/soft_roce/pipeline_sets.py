@@ -87,8 +87,9 @@ def keep(guest, run_dir, folder):
     """Brings logs, summaries and traces of a run directory back; not what the programs recover from, it is large."""
     guest.start(f"mkdir -p {folder} && find {run_dir} -type f ! -name '*.fixstore' ! -name '*.journal*' "
                 f"-exec cp -t {folder} {{}} +").wait(120)
-    for summary in folder.glob("oeg*.summary.json"):  # as a proxy says it of a program whose journal stays where it ran
-        summary.with_name(summary.name.removesuffix(".summary.json") + ".host").write_text(guest.name + "\n")
+    for program in ("oeg", "sim"):  # as a proxy says it of a program whose journal and FIX stores stay where it ran
+        for summary in folder.glob(f"{program}*.summary.json"):
+            summary.with_name(summary.name.removesuffix(".summary.json") + ".host").write_text(guest.name + "\n")
 
 
 def trade_in_one_guest(run, folder, run_dir, more=(), environment=None):

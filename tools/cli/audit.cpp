@@ -218,7 +218,7 @@ void check_leaders(const Remains& remains, Conservation& result) {
         result.missing, [&](const std::string& name) { return program_of(name) == program; });
     if (program != "oeg" && program != "risk")
       result.lines.push_back({false, program + ": it stood by", "nothing does in its place"});
-    else if (!active.contains(program) && !missing)
+    else if (remains.whole && !active.contains(program) && !missing)
       result.lines.push_back({false, program + ": every one stood by at its end", "none led"});
   }
 }
@@ -243,7 +243,10 @@ Remains remains_of(const std::vector<std::string>& run_dirs) {
 }
 
 Remains remains_of(const std::string& run_dir, const std::vector<std::string>& names, bool whole) {
-  Remains remains{{run_dir}, read_summaries(run_dir, names), names};
+  Remains remains{.run_dirs = {run_dir},
+                  .summaries = read_summaries(run_dir, names),
+                  .expected = names,
+                  .whole = whole};
   if (whole) add_those_that_ran(run_dir, remains.expected);
   return remains;
 }

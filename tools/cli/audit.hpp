@@ -15,6 +15,7 @@ struct Remains {
   std::vector<control::Summary> summaries;
   std::vector<std::string> expected;  // instances of the run
   bool with_recordings = false;       // they are read as well: a day's takes a while
+  bool whole = true;                  // else a part: who led may be on another host
 };
 
 // All of it. Expected is each program that ever ran there: its pid file stays, whatever its end.

@@ -46,6 +46,19 @@ TEST(Audit, OfAFolderInWhichEverythingFitsHolds) {
   EXPECT_TRUE(left.audit().holds()) << to_text(left.audit());
 }
 
+// The oeg that led has its summary on another host.
+TEST(Audit, OfAPartDoesNotMissWhoLed) {
+  FiveSides sides;
+  sides.oeg.stood_by = true;
+  const LeftBehind left(sides);
+  const auto has_line = [&](bool whole) {
+    return to_text(cli::audit(remains_of(left.run_dir(), {"oeg"}, whole))).find("none led") !=
+           std::string::npos;
+  };
+  EXPECT_TRUE(has_line(true));
+  EXPECT_FALSE(has_line(false));
+}
+
 TEST(Audit, MissesWhoeverRanAndLeftNoSummary) {
   const LeftBehind left;
   left.leave_file("oeg-2.pid");
