@@ -24,18 +24,18 @@ std::string why_not_found(const KnownOfPair& known, std::uint32_t over) {
   if (!known.witness)
     return "no witness answers, and nobody leads without its word: start risk first";
   const std::uint32_t epoch = known.word.epoch;
+  const auto names_it = [epoch](const char* who) {
+    return std::string("make sure that ") + who + " does not run, on any host, then give --over " +
+           std::to_string(epoch);
+  };
   const bool of_other = known.word.leader != 0 && known.word.leader != known.place;
   if (of_other && over != epoch)
     return "the witness has the word that the other oeg leads, in epoch " + std::to_string(epoch) +
-           ": make sure that it does not run, on any host, then give --over " +
-           std::to_string(epoch);
+           ": " + names_it("it");
   if (!known.silent.empty() && (epoch == 0 || over != epoch))
     return "the witness at " + known.silent +
            " does not answer, and may know that the other oeg leads: start it first" +
-           (epoch == 0 ? std::string()
-                       : "; or make sure that the other oeg does not run, on any host, then give "
-                         "--over " +
-                             std::to_string(epoch));
+           (epoch == 0 ? std::string() : "; or " + names_it("the other oeg"));
   if (over != 0 && over != epoch)
     return "the witness's word is of epoch " + std::to_string(epoch) + ", not of " +
            std::to_string(over) + ": look again who leads";

@@ -243,10 +243,8 @@ void Pair::end_vain_claim() noexcept {
 void Pair::settle() noexcept {
   if (rules_ == stored_) return;
   const Role before = stored_.role();
-  const bool led_alone = before == Role::kLeader && !stored_.needs_confirmation();
   memory_.store(rules_);
-  if (!led_alone && rules_.role() == Role::kLeader && !rules_.needs_confirmation() &&
-      stage() == Stage::kLeading) {
+  if (rules_.leads_alone() && !stored_.leads_alone() && stage() == Stage::kLeading) {
     alone_unsaved_ = true;
     alone_since_ns_ = now_ns_;
   }

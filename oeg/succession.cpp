@@ -143,7 +143,7 @@ bool Succession::begin_after_boot(Leadership found, std::uint64_t witness) noexc
   // The place was handed over to it, and its copy of the journal may have lost what the other one's
   // has.
   const bool handed_over = role_ == Role::kClaimant && !found.alone;
-  if (role_ == Role::kLeader && !needs_confirmation() && found.epoch < word_.epoch) return false;
+  if (leads_alone() && found.epoch < word_.epoch) return false;
   if (!led || handed_over || found.leader != self_ || found.epoch > known) {
     lose(found.epoch > word_.epoch ? found : word_);
     return true;
@@ -166,8 +166,7 @@ bool Succession::begin_after_boot(Leadership found, std::uint64_t witness) noexc
 
 bool Succession::enrol(std::uint64_t witness, Leadership found) noexcept {
   // Nobody can ask for the place of one that led alone. So any life with that word can answer.
-  const bool led_alone = role_ == Role::kLeader && word_.alone && offered_ == 0 && !after_boot_;
-  if (led_alone && asks_ == Asks::kAlone && found == word_) {
+  if (leads_alone() && !after_boot_ && asks_ == Asks::kAlone && found == word_) {
     witness_ = witness;
     return true;
   }

@@ -61,6 +61,7 @@ class Succession {
   std::uint64_t witness() const noexcept { return witness_; }
   // Leader: nothing takes effect before the standby has confirmed it.
   bool needs_confirmation() const noexcept { return !word_.alone || offered_ != 0; }
+  bool leads_alone() const noexcept { return role_ == Role::kLeader && !needs_confirmation(); }
   // Whether what has been recorded may take effect outside. confirmed: by the standby, all of it.
   bool may_act(bool confirmed) const noexcept {
     return role_ == Role::kLeader && !blocked() && (confirmed || !needs_confirmation());

@@ -53,8 +53,7 @@ void lay_over(toml::table& base, toml::table& top) {
   }
 }
 
-toml::table read(const std::string& path, int depth) {
-  toml::table table = detail::parse_toml(slurp(path), path);
+toml::table with_base(toml::table table, const std::string& path, int depth = 0) {
   const toml::node* const extends = table.get(kExtends);
   if (extends == nullptr) return table;
   const std::string at = position(*extends, path) + ": extends: ";
@@ -68,20 +67,25 @@ toml::table read(const std::string& path, int depth) {
       (std::filesystem::path(path).parent_path() / name->get()).lexically_normal();
   if (!std::filesystem::exists(base)) throw ConfigError({at + "there is no " + base.string()});
   table.erase(kExtends);
-  toml::table result = read(base.string(), depth + 1);
+  toml::table below = detail::parse_toml(slurp(base.string()), base.string());
+  toml::table result = with_base(std::move(below), base.string(), depth + 1);
   lay_over(result, table);
   return result;
 }
 
 }  // namespace
 
-toml::table read_table(const std::string& path) { return read(path, 0); }
+toml::table read_table(const std::string& path) {
+  return with_base(detail::parse_toml(slurp(path), path), path);
+}
 
 std::string read_merged_text(const std::string& path) {
   std::string text = slurp(path);
-  if (detail::parse_toml(text, path).get(kExtends) == nullptr) return text;
+  toml::table table = detail::parse_toml(text, path);
+  if (!table.contains(kExtends)) return text;
+  table = with_base(std::move(table), path);
   std::ostringstream merged;
-  merged << toml::toml_formatter(read_table(path), toml::format_flags::none) << '\n';
+  merged << toml::toml_formatter(table, toml::format_flags::none) << '\n';
   return std::move(merged).str();
 }
 

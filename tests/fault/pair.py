@@ -106,11 +106,10 @@ class Pair(ByHand):
         self.steps = {name: Steps(self.folder / f"{name}.steps") for name in ("oeg-1", "oeg-2")}
         for steps in self.steps.values():
             steps.break_rule(broken)
-        sim = self.folder / "config/sim.toml"  # the judge needs every message that the exchange has sent
         messages = STORE_MESSAGES << (rate // 1500).bit_length()  # a power of two
-        sim.write_text(sim.read_text().replace('target = "PAIR"\n', f'target = "PAIR"\nstore_messages = {messages}\n'))
         self.common = {
-            "sim": ["sim", f"replay.file={recording}", "replay.pace=recorded"],
+            # The judge needs every message that the exchange has sent.
+            "sim": ["sim", f"replay.file={recording}", "replay.pace=recorded", f"orders.session.0.store_messages={messages}"],
             **{name: ["risk"] for name in self.RISKS},
             "mdh-1": ["mdh"],
             "mdh-2": ["mdh"],

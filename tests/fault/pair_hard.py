@@ -66,10 +66,8 @@ class Hard(Pair):
         if self.day_ends:  # and begins anew at once
             end = datetime.datetime.fromtimestamp(self.day_ends, datetime.timezone.utc)
             times = {key: f"{end:%H:%M:%S}" for key in ("start_time", "end_time")}
-        sim = self.folder / "config/sim.toml"
-        odd = ["correct_every = 5", "misreport_every = 200", *(f'{key} = "{value}"' for key, value in times.items())]
-        sim.write_text(sim.read_text().replace('target = "PAIR"\n', "\n".join(['target = "PAIR"', *odd, ""])))
-        found = {}
+        odd = {"correct_every": 5, "misreport_every": 200, **times}
+        found = {"sim": [f"orders.session.0.{key}={value}" for key, value in odd.items()]}
         for name in ("oeg-1", "oeg-2"):
             found[name] = ["pair.log_bytes=262144", "journal.records=16384", *(f"venue.{key}={value}" for key, value in times.items())]
             if self.MOUNTS:
@@ -331,7 +329,7 @@ class Hard(Pair):
         folder = self.folder / f"copy-{time.monotonic_ns()}"
         self.copy_of(victim, folder)
         config = (self.folder / f"config/{victim}.toml").read_text()  # it finds the others where they are
-        (self.folder / "config/copy.toml").write_text(re.sub(r"\{run_dir\}(/\S+\.fabric)", rf"{self.run_dir}\1", config))
+        (self.folder / "config/copy.toml").write_text(re.sub(r"\{run_dir\}(/(?!\{name\})\S+\.fabric)", rf"{self.run_dir}\1", config))
         settings = [each for each in self.common[victim][1:] if not each.startswith("journal.file=")]
         self.begin()
         self.launch("copy", self.bin / "oeg", [*settings, f"name={victim}"], run_dir=folder)

@@ -9,7 +9,6 @@ import socket
 import subprocess
 import tempfile
 import time
-import tomllib
 
 from ports.programs import HOST, free_port
 
@@ -19,35 +18,13 @@ ALL = ("sim", *VICTIMS)
 BUSY = {'cooldown = "500ms"': 'cooldown = "20ms"', 'throttle = "500ms"': 'throttle = "20ms"'}  # more orders on the way
 
 
-def merged(path):
-    """A configuration, laid over the one that it extends."""
-    table = tomllib.loads(path.read_text())
-    if "extends" not in table:
-        return table
-    return laid_over(merged(path.parent / table.pop("extends")), table)
-
-
-def laid_over(base, top):
-    for key, value in top.items():
-        both = isinstance(value, dict) and isinstance(base.get(key), dict)
-        base[key] = laid_over(base[key], value) if both else value
-    return base
-
-
-def as_toml(table, name=""):
-    """The text of a table: its values, then its tables, then its lists of tables."""
-    text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in table.items() if not holds_tables(value))
-    for key, value in table.items():
-        if isinstance(value, dict):
-            text += f"\n[{name}{key}]\n" + as_toml(value, f"{name}{key}.")
-    for key, value in table.items():
-        if isinstance(value, list) and holds_tables(value):
-            text += "".join(f"\n[[{name}{key}]]\n" + as_toml(each, f"{name}{key}.") for each in value)
-    return text
-
-
-def holds_tables(value):
-    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(each, dict) for each in value))
+def merged_text(bin_dir, path):
+    """A configuration; of one that extends another, every key of both."""
+    text = path.read_text()
+    if "\nextends = " not in text:
+        return text
+    program = re.match("[a-z]+", path.name).group()
+    return subprocess.run([bin_dir / program, path, "--print-config"], check=True, capture_output=True, text=True).stdout
 
 
 def generate(bin_dir, recording, messages_a_second, seconds):
@@ -94,7 +71,7 @@ class Run:
         port = free_port(socket.SOCK_DGRAM)
         replaced = {"239.255.7.1:7701": f"239.255.{number // 250 % 250 + 1}.{number % 250 + 1}:{port}"}
         for path in (self.folder / "config").iterdir():
-            text = as_toml(merged(config / path.name))
+            text = merged_text(self.bin, config / path.name)
             for address in set(re.findall(r"127\.0\.0\.1:\d+", text)):
                 replaced.setdefault(address, f"{HOST}:{free_port()}")
             replaced |= BUSY
