@@ -380,13 +380,13 @@ void OegApplication::on_stopped() {
 namespace {
 
 // What to change where it is not the orders that were at fault.
-const char* key_of(wire::RejectReason reason) {
+const char* key_of(trading::RejectReason reason) {
   switch (reason) {
-    case wire::RejectReason::kOrdersFull:
+    case trading::RejectReason::kOrdersFull:
       return "raise orders.max";
-    case wire::RejectReason::kPositionsFull:
+    case trading::RejectReason::kPositionsFull:
       return "raise orders.positions_max";
-    case wire::RejectReason::kJournalFull:
+    case trading::RejectReason::kJournalFull:
       return "journal.file: make room on its disk, or lower journal.archived_max";
     default:
       return nullptr;
@@ -400,11 +400,11 @@ void OegApplication::tell_trouble() {
   const GatewayCounters& counters = datapath_->gateway().counters();
   for (std::size_t reason = 1; reason < counters.refused_for.size(); ++reason) {
     const std::uint64_t count = counters.refused_for[reason].get();
-    const auto why = static_cast<wire::RejectReason>(reason);
+    const auto why = static_cast<trading::RejectReason>(reason);
     if (const char* key = key_of(why); count != 0 && key != nullptr)
-      log::warning("refused {} requests: {} ({})", count, wire::name(why), key);
+      log::warning("refused {} requests: {} ({})", count, trading::name(why), key);
     else if (count != 0)
-      log::info("refused {} requests: {}", count, wire::name(why));
+      log::info("refused {} requests: {}", count, trading::name(why));
   }
   for (const auto& [text, count] : venue_texts_.counts())
     log::info("the venue gave as a reason {} times: {}", count, text);

@@ -17,27 +17,6 @@ constexpr std::size_t kHeldSymbolsMax = 4096;
 // fills find room in the other half of the queue.
 constexpr std::size_t kReportsARequest = 2;
 
-// The wire's numbers are those of tags 40 and 59.
-static_assert(int(fix::OrderType::kMarket) == int(wire::OrderType::kMarket) &&
-              int(fix::OrderType::kLimit) == int(wire::OrderType::kLimit) &&
-              int(fix::OrderType::kStop) == int(wire::OrderType::kStop) &&
-              int(fix::OrderType::kStopLimit) == int(wire::OrderType::kStopLimit) &&
-              int(fix::OrderType::kPegged) == int(wire::OrderType::kPegged));
-static_assert(int(fix::TimeInForce::kDay) == int(wire::TimeInForce::kDay) &&
-              int(fix::TimeInForce::kGoodTillCancel) == int(wire::TimeInForce::kGoodTillCancel) &&
-              int(fix::TimeInForce::kAtTheOpening) == int(wire::TimeInForce::kAtTheOpening) &&
-              int(fix::TimeInForce::kImmediateOrCancel) ==
-                  int(wire::TimeInForce::kImmediateOrCancel) &&
-              int(fix::TimeInForce::kFillOrKill) == int(wire::TimeInForce::kFillOrKill) &&
-              int(fix::TimeInForce::kAtTheClose) == int(wire::TimeInForce::kAtTheClose));
-
-// Terms: a request, or an order.
-template <class Message, class Terms>
-void set_terms(Message& message, const Terms& terms) noexcept {
-  message.type = static_cast<fix::OrderType>(terms.type);
-  message.time_in_force = static_cast<fix::TimeInForce>(terms.time_in_force);
-}
-
 wire::OrderEvent requested(const Order& order, const wire::OrderRequest& request) noexcept {
   wire::OrderEvent event{};
   event.order_id = request.order_id;
@@ -119,22 +98,22 @@ bool Gateway::take_id(StrategySlot& slot, std::uint64_t order_id) noexcept {
 }
 
 // What is asked of every new order and replacement, whatever it is: rate and conditions.
-[[gnu::always_inline]] inline wire::RejectReason Gateway::check_moment(
+[[gnu::always_inline]] inline trading::RejectReason Gateway::check_moment(
     StrategySlot& slot) noexcept {
   if (!slot.rate.allow(tsc_now().value, limits_.messages_per_second_max, hz_))
-    return wire::RejectReason::kMessageRate;
+    return trading::RejectReason::kMessageRate;
   return check_conditions(conditions_now(), block_, slot.id);
 }
 
-wire::RejectReason Gateway::refuses_all(const StrategySlot& slot) const noexcept {
+trading::RejectReason Gateway::refuses_all(const StrategySlot& slot) const noexcept {
   if (!journal_.has_room()) [[unlikely]]
-    return wire::RejectReason::kJournalFull;
+    return trading::RejectReason::kJournalFull;
   return check_conditions(conditions_now(), block_, slot.id);
 }
 
-wire::RejectReason Gateway::check_new(StrategySlot& slot, const wire::OrderRequest& request,
-                                      std::uint32_t& row) noexcept {
-  using wire::RejectReason;
+trading::RejectReason Gateway::check_new(StrategySlot& slot, const wire::OrderRequest& request,
+                                         std::uint32_t& row) noexcept {
+  using trading::RejectReason;
   if (malformed(request, slot.id)) return RejectReason::kMalformed;
   const Instrument* instrument = instruments_.find(request.instrument_id);
   if (instrument == nullptr || !instrument->known()) return RejectReason::kUnknownInstrument;
@@ -153,7 +132,7 @@ wire::RejectReason Gateway::check_new(StrategySlot& slot, const wire::OrderReque
 
   const Demand demand{request.instrument_id, static_cast<std::uint32_t>(request.price.value),
                       request.shares,        request.shares,
-                      request.side,          request.type == wire::OrderType::kPegged,
+                      request.side,          request.type == trading::OrderType::kPegged,
                       request.stop_price};
   const RejectReason limit = check_limits(demand, *instrument, ledger_.position(row),
                                           ledger_.open_orders(slot.id), true, limits_);
@@ -161,14 +140,14 @@ wire::RejectReason Gateway::check_new(StrategySlot& slot, const wire::OrderReque
   return check_moment(slot);
 }
 
-wire::RejectReason Gateway::check_change(StrategySlot& slot, const wire::OrderRequest& request,
-                                         Order*& order) noexcept {
-  using wire::RejectReason;
+trading::RejectReason Gateway::check_change(StrategySlot& slot, const wire::OrderRequest& request,
+                                            Order*& order) noexcept {
+  using trading::RejectReason;
   if (malformed(request, slot.id)) return RejectReason::kMalformed;
   if (!take_id(slot, request.order_id)) return RejectReason::kDuplicateOrderId;
   order = ledger_.find(request.target_order_id);
   if (order == nullptr || order->strategy != slot.id || order->id != request.target_order_id ||
-      wire::is_final(order->state)) {
+      trading::is_final(order->state)) {
     order = nullptr;
     // An id that this connection has used is an order that is done; any other was never ours.
     const std::uint64_t target = request.target_order_id & kIdSequenceMask;
@@ -189,7 +168,7 @@ wire::RejectReason Gateway::check_change(StrategySlot& slot, const wire::OrderRe
   const std::uint32_t present = order->cumulative + order->leaves;
   const Demand demand{order->instrument, static_cast<std::uint32_t>(request.price.value),
                       request.shares,    request.shares > present ? request.shares - present : 0,
-                      order->side,       order->type == wire::OrderType::kPegged,
+                      order->side,       order->type == trading::OrderType::kPegged,
                       request.stop_price};
   const RejectReason limit =
       check_limits(demand, instruments_[order->instrument], ledger_.position(order->row),
@@ -259,9 +238,9 @@ void Gateway::stamp_sent(std::uint64_t order_id, TscTicks seen, TscTicks passed,
 void Gateway::new_order(StrategySlot& slot, const wire::OrderRequest& request) noexcept {
   const TscTicks seen = tsc_now();
   std::uint32_t row = IdMap::kNone;
-  const wire::RejectReason reason = check_new(slot, request, row);
+  const trading::RejectReason reason = check_new(slot, request, row);
   const TscTicks passed = tsc_now();
-  if (reason != wire::RejectReason::kNone) {
+  if (reason != trading::RejectReason::kNone) {
     trace_.stamp_at(trace::Hop::kOegSeen, request.order_id, seen);
     journal_refusal(request, refuse(slot, request, reason, nullptr));
     return;
@@ -290,7 +269,8 @@ void Gateway::new_order(StrategySlot& slot, const wire::OrderRequest& request) n
   message.price = request.price;
   message.order_qty = request.shares;
   message.side = request.side;
-  set_terms(message, request);
+  message.type = request.type;
+  message.time_in_force = request.time_in_force;
   message.stop_price = {std::int64_t{request.stop_price}};
   message.max_floor = request.display_shares;
   message.min_qty = request.minimum_shares;
@@ -300,7 +280,7 @@ void Gateway::new_order(StrategySlot& slot, const wire::OrderRequest& request) n
   fix::SendTimes times{};
   if (!fix::accepted(venue_.send(message, times))) [[unlikely]] {
     reject_unsent(order, order.id);
-    refuse(slot, request, wire::RejectReason::kSessionDown, nullptr);
+    refuse(slot, request, trading::RejectReason::kSessionDown, nullptr);
     return;
   }
   stamp_sent(request.order_id, seen, passed, times);
@@ -314,8 +294,8 @@ void Gateway::new_order(StrategySlot& slot, const wire::OrderRequest& request) n
 template <class Message>
 void Gateway::protect(Message& message, const wire::OrderRequest& request) const noexcept {
   const std::uint32_t collar = limits_.collar_basis_points;
-  const bool stop = request.type == wire::OrderType::kStop;
-  if ((!stop && request.type != wire::OrderType::kMarket) || !options_.market_order_protection ||
+  const bool stop = request.type == trading::OrderType::kStop;
+  if ((!stop && request.type != trading::OrderType::kMarket) || !options_.market_order_protection ||
       collar == 0)
     return;
   const Demand demand{.instrument = request.instrument_id,
@@ -325,11 +305,11 @@ void Gateway::protect(Message& message, const wire::OrderRequest& request) const
                       .side = request.side,
                       .stop_price = request.stop_price};
   const std::uint32_t reference = reference_price(demand, instruments_[request.instrument_id]);
-  message.type = stop ? fix::OrderType::kStopLimit : fix::OrderType::kLimit;
+  message.type = stop ? trading::OrderType::kStopLimit : trading::OrderType::kLimit;
   // One that waits, for its price or for a cross, goes on waiting.
-  if (!stop && !wire::is_on_cross(request.time_in_force) &&
-      !wire::is_immediate(request.time_in_force))
-    message.time_in_force = fix::TimeInForce::kImmediateOrCancel;
+  if (!stop && !trading::is_on_cross(request.time_in_force) &&
+      !trading::is_immediate(request.time_in_force))
+    message.time_in_force = trading::TimeInForce::kImmediateOrCancel;
   message.price = {std::int64_t{collar_price(request.side, reference, collar)}};
 }
 
@@ -352,7 +332,8 @@ fix::SendStatus Gateway::send_replace(const Order& order, const wire::OrderReque
   message.price = {std::int64_t{order.pending_price}};
   message.order_qty = order.pending_shares;
   message.side = order.side;
-  set_terms(message, order);
+  message.type = order.type;
+  message.time_in_force = order.time_in_force;
   message.stop_price = {std::int64_t{request.stop_price}};
   message.max_floor = order.display_shares;
   message.min_qty = order.minimum_shares;
@@ -365,9 +346,9 @@ fix::SendStatus Gateway::send_replace(const Order& order, const wire::OrderReque
 void Gateway::change_order(StrategySlot& slot, const wire::OrderRequest& request) noexcept {
   const TscTicks seen = tsc_now();
   Order* order = nullptr;
-  const wire::RejectReason reason = check_change(slot, request, order);
+  const trading::RejectReason reason = check_change(slot, request, order);
   const TscTicks passed = tsc_now();
-  if (reason != wire::RejectReason::kNone) {
+  if (reason != trading::RejectReason::kNone) {
     trace_.stamp_at(trace::Hop::kOegSeen, request.order_id, seen);
     refuse(slot, request, reason, order);
     return;
@@ -379,7 +360,7 @@ void Gateway::change_order(StrategySlot& slot, const wire::OrderRequest& request
     order->pending_stop_price = request.stop_price;
   } else {
     if (!ledger_.set_second_cancel(*order, request.order_id, false)) {
-      refuse(slot, request, wire::RejectReason::kPendingRequest, order);
+      refuse(slot, request, trading::RejectReason::kPendingRequest, order);
       return;
     }
     counters_.overdue.add();
@@ -393,7 +374,7 @@ void Gateway::change_order(StrategySlot& slot, const wire::OrderRequest& request
   if (!fix::accepted(cancels ? send_cancel(*order, request.order_id, times)
                              : send_replace(*order, request, times))) [[unlikely]] {
     reject_unsent(*order, request.order_id);
-    refuse(slot, request, wire::RejectReason::kSessionDown, order);
+    refuse(slot, request, trading::RejectReason::kSessionDown, order);
     return;
   }
   stamp_sent(request.order_id, seen, passed, times);
@@ -402,7 +383,7 @@ void Gateway::change_order(StrategySlot& slot, const wire::OrderRequest& request
 }
 
 wire::OrderEvent Gateway::refuse(StrategySlot& slot, const wire::OrderRequest& request,
-                                 wire::RejectReason reason, const Order* order) noexcept {
+                                 trading::RejectReason reason, const Order* order) noexcept {
   const bool is_new =
       request.kind != wire::RequestKind::kCancel && request.kind != wire::RequestKind::kReplace;
   (is_new ? counters_.orders : counters_.changes).refused.add();
@@ -438,7 +419,7 @@ wire::OrderEvent Gateway::refuse(StrategySlot& slot, const wire::OrderRequest& r
   event.side = request.side;
   event.reason = reason;
   event.strategy_id = slot.id;
-  event.state = order != nullptr ? order->state : wire::OrderState::kRejected;
+  event.state = order != nullptr ? order->state : trading::OrderState::kRejected;
   // A refusal changes no row, and is counted in none. Thousands of refusals a second would
   // otherwise keep risk from ever finding a row at rest.
   publish(event, IdMap::kNone);

@@ -28,7 +28,7 @@
 namespace tickpath::oeg {
 
 // What the venue's refusal of a cancel or replacement says.
-wire::RejectReason reason_of(fix::CxlRejReason reason) noexcept;
+trading::RejectReason reason_of(fix::CxlRejReason reason) noexcept;
 
 struct GatewayOptions {
   std::uint32_t strategies_max = 16;
@@ -67,7 +67,7 @@ struct FlowCounters {
 struct GatewayCounters {
   FlowCounters orders;
   FlowCounters changes;
-  std::array<Counter, wire::kRejectReasonValues> refused_for;  // by RejectReason
+  std::array<Counter, trading::kRejectReasonValues> refused_for;  // by RejectReason
   struct Reports {
     TICKPATH_COUNTERS(received,    // from the venue
                       sent,        // into strategies' channels, oeg's own answers included
@@ -217,7 +217,7 @@ class Gateway final : public fix::Handler {
   // A strategy does not have everything yet that it gets from us: do not sleep.
   bool reports_wait() const noexcept;
   // Why every new order of the strategy is refused now; kNone: none is for that.
-  wire::RejectReason refuses_all(const StrategySlot& slot) const noexcept;
+  trading::RejectReason refuses_all(const StrategySlot& slot) const noexcept;
 
   // ---- fix::Handler
   // Room for whatever the next message brings. What is not read waits in the socket, and then at
@@ -246,15 +246,15 @@ class Gateway final : public fix::Handler {
 
   // The checks of a request, alone: what tests and the benchmark measure. Takes a token of the rate
   // limit when it comes so far.
-  wire::RejectReason check_new(StrategySlot& slot, const wire::OrderRequest& request,
-                               std::uint32_t& row) noexcept;
-  wire::RejectReason check_change(StrategySlot& slot, const wire::OrderRequest& request,
-                                  Order*& order) noexcept;
+  trading::RejectReason check_new(StrategySlot& slot, const wire::OrderRequest& request,
+                                  std::uint32_t& row) noexcept;
+  trading::RejectReason check_change(StrategySlot& slot, const wire::OrderRequest& request,
+                                     Order*& order) noexcept;
 
  private:
   std::size_t unused_slot() noexcept;
   bool take_id(StrategySlot& slot, std::uint64_t order_id) noexcept;
-  wire::RejectReason check_moment(StrategySlot& slot) noexcept;
+  trading::RejectReason check_moment(StrategySlot& slot) noexcept;
   void new_order(StrategySlot& slot, const wire::OrderRequest& request) noexcept;
   void change_order(StrategySlot& slot, const wire::OrderRequest& request) noexcept;
   template <class Message>
@@ -267,8 +267,8 @@ class Gateway final : public fix::Handler {
   bool send_own_cancel(StrategySlot& slot, Order& order, std::uint64_t request_id) noexcept;
   // gateway_overdue.cpp
   bool is_overdue(const Order& order) const noexcept;
-  wire::RejectReason check_second_cancel(const wire::OrderRequest& request,
-                                         const Order& order) const noexcept;
+  trading::RejectReason check_second_cancel(const wire::OrderRequest& request,
+                                            const Order& order) const noexcept;
   bool press(StrategySlot& slot, Order& order) noexcept;
   bool cancel_again(StrategySlot& slot, Order& order) noexcept;
   bool ask_for(Order& order) noexcept;
@@ -280,7 +280,7 @@ class Gateway final : public fix::Handler {
   bool cancel_orphans(StrategySlot& slot) noexcept;
   void show_open_orders(StrategySlot& slot) noexcept;
   wire::OrderEvent refuse(StrategySlot& slot, const wire::OrderRequest& request,
-                          wire::RejectReason reason, const Order* order) noexcept;
+                          trading::RejectReason reason, const Order* order) noexcept;
   void journal_refusal(const wire::OrderRequest& request, const wire::OrderEvent& event) noexcept;
   void stamp_sent(std::uint64_t order_id, TscTicks seen, TscTicks passed,
                   const fix::SendTimes& times) noexcept;
@@ -289,16 +289,16 @@ class Gateway final : public fix::Handler {
   struct VenueReport {
     LedgerReport ledger;
     std::uint64_t execution_id = 0;
-    wire::RejectReason reason = wire::RejectReason::kNone;
+    trading::RejectReason reason = trading::RejectReason::kNone;
     std::uint32_t fix_seq = 0;  // 0: ours, the request never came to the venue
     bool repeated = false;      // PossDup or PossResend
     bool more = false;          // the same message may bring another record
     std::int64_t fee = 0;       // of a fill, 1/1,000,000
   };
   void book(Order& order, const VenueReport& report) noexcept;
-  void book_end(Order& order, wire::ReportKind kind, wire::RejectReason reason,
+  void book_end(Order& order, wire::ReportKind kind, trading::RejectReason reason,
                 std::uint32_t fix_seq) noexcept;
-  void book_unanswered(Order& order, std::uint64_t request_id, wire::RejectReason reason,
+  void book_unanswered(Order& order, std::uint64_t request_id, trading::RejectReason reason,
                        std::uint32_t fix_seq, bool more = false) noexcept;
   void expire_unknown(std::uint64_t order_id, std::uint32_t fix_seq) noexcept;
   void book_fill(Order* order, const fix::ExecutionReport& report,
@@ -321,7 +321,7 @@ class Gateway final : public fix::Handler {
   void except(ExceptionKind kind, const Order* order, const fix::ExecutionReport& report,
               const fix::MessageInfo& info) noexcept;
   bool is_held(const fix::Symbol& symbol) const noexcept;
-  wire::RejectReason check_resend(const Order& order, const fix::Resend& resend) noexcept;
+  trading::RejectReason check_resend(const Order& order, const fix::Resend& resend) noexcept;
   static void count_answer(GatewayCounters& counters, const Order& order,
                            const LedgerReport& report) noexcept;
   // What was counted as sent was not, after all.

@@ -82,7 +82,7 @@ bool Gateway::has_price(const Order* order, const fix::ExecutionReport& report,
 bool Gateway::take_total(const Order& order, const fix::ExecutionReport& report,
                          LedgerReport& change) const noexcept {
   change.cumulative = order.cumulative;
-  wire::OrderState after = order.state;
+  trading::OrderState after = order.state;
   if (!wire::apply(after, change.kind, report.leaves_qty, order.cumulative)) return true;
   bool follows = report.cum_qty == order.cumulative;
   if (change.kind == wire::ReportKind::kReplaced) {
@@ -108,7 +108,7 @@ bool Gateway::take_quantities(const Order& order, const fix::ExecutionReport& re
 void Gateway::book_fill(Order* order, const fix::ExecutionReport& report,
                         const fix::MessageInfo& info) noexcept {
   if (!is_new_execution(report, info)) return;
-  if (order == nullptr || wire::is_final(order->state)) {
+  if (order == nullptr || trading::is_final(order->state)) {
     counters_.reports.unknown.add();
     return except(ExceptionKind::kUnknownOrder, order, report, info);
   }
@@ -150,7 +150,7 @@ void Gateway::change_execution(Order* order, const fix::ExecutionReport& report,
   if (corrected && report.last_shares == 0)
     return except(ExceptionKind::kShares, order, report, info);
   if (corrected && !has_price(order, report, info)) return;
-  const bool done = order == nullptr || wire::is_final(order->state);
+  const bool done = order == nullptr || trading::is_final(order->state);
   if (done && report.leaves_qty != 0) except(ExceptionKind::kReopened, order, report, info);
   if (done) order = nullptr;
   if (corrected && order != nullptr && is_outside_limit(*order, price_of(report)))
@@ -225,7 +225,7 @@ void Gateway::change_fill(const Execution& execution, Order* order,
   event.report_kind = report.ledger.kind;
   event.side = execution.side;
   event.strategy_id = execution.strategy;
-  event.state = wire::OrderState::kFilled;
+  event.state = trading::OrderState::kFilled;
   journal(event, done, report.fix_seq, report.execution_id, report.more);
   publish(event, row);
 
@@ -320,8 +320,9 @@ void Gateway::journal(ExceptionNote& note, const wire::OrderEvent& event,
   if (append(record, is_booked(note.kind))) note.journal_sequence = record.sequence;
 }
 
-wire::RejectReason Gateway::check_resend(const Order& order, const fix::Resend& resend) noexcept {
-  using wire::RejectReason;
+trading::RejectReason Gateway::check_resend(const Order& order,
+                                            const fix::Resend& resend) noexcept {
+  using trading::RejectReason;
   if (resend.age_ns > options_.resend_age_max_ns) return RejectReason::kStale;
   const bool replacement = resend.cl_ord_id == order.pending_id;
   // What it adds stands in the ledger already.
@@ -330,7 +331,7 @@ wire::RejectReason Gateway::check_resend(const Order& order, const fix::Resend& 
                       replacement ? order.pending_shares : order.shares,
                       0,
                       order.side,
-                      order.type == wire::OrderType::kPegged,
+                      order.type == trading::OrderType::kPegged,
                       replacement ? order.pending_stop_price : order.stop_price};
   const Instrument& instrument = instruments_[order.instrument];
   if (is_held(instrument.symbol)) return RejectReason::kException;
@@ -352,10 +353,10 @@ bool Gateway::may_resend(const fix::Resend& resend) noexcept {
   if (resend.msg_type != 'D' && resend.msg_type != 'G') return true;
   Order* const order = ledger_.find(resend.cl_ord_id);
   const bool waits = order != nullptr && (order->pending_id == resend.cl_ord_id ||
-                                          order->state == wire::OrderState::kPendingNew);
+                                          order->state == trading::OrderState::kPendingNew);
   if (!waits) return false;
-  const wire::RejectReason reason = check_resend(*order, resend);
-  if (reason == wire::RejectReason::kNone) return true;
+  const trading::RejectReason reason = check_resend(*order, resend);
+  if (reason == trading::RejectReason::kNone) return true;
   counters_.not_resent.add();
   VenueReport report;
   const bool replacement = order->pending_id == resend.cl_ord_id;

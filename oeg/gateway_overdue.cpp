@@ -39,7 +39,7 @@ void Gateway::orphan_orders(std::size_t index) noexcept {
   if (!options_.cancel_orphans) return;
   StrategySlot& slot = slots_[index];
   ledger_.for_each(slot.id, [&](Order& order) {
-    if (wire::is_final(order.state) || order.orphan) return;
+    if (trading::is_final(order.state) || order.orphan) return;
     order.orphan = true;
     slot.orphans = true;
     counters_.orphaned_orders.add();
@@ -77,7 +77,7 @@ bool Gateway::cancel_orphans(StrategySlot& slot) noexcept {
   bool stuck = false;
   ledger_.for_each(slot.id, [&](Order& order) {
     const bool overdue = order.overdue != Overdue::kNot;  // its strategy asked for the cancel
-    if ((!order.orphan && !all && !overdue) || wire::is_final(order.state)) return;
+    if ((!order.orphan && !all && !overdue) || trading::is_final(order.state)) return;
     left |= order.orphan || overdue;
     if (stuck || sent == kOrphansPerTurn || !journal_.has_room_for_own_cancels()) return;
     if (waits_for_answer(order)) {
@@ -98,12 +98,12 @@ bool Gateway::is_overdue(const Order& order) const noexcept {
 }
 
 // A strategy asks for a cancel of an order that has a request on its way already.
-wire::RejectReason Gateway::check_second_cancel(const wire::OrderRequest& request,
-                                                const Order& order) const noexcept {
+trading::RejectReason Gateway::check_second_cancel(const wire::OrderRequest& request,
+                                                   const Order& order) const noexcept {
   const bool may = request.kind == wire::RequestKind::kCancel && order.pending_id != 0 &&
                    order.second_cancel_id == 0 && is_overdue(order);
-  if (!may) return wire::RejectReason::kPendingRequest;
-  return venue_.up() ? wire::RejectReason::kNone : wire::RejectReason::kSessionDown;
+  if (!may) return trading::RejectReason::kPendingRequest;
+  return venue_.up() ? trading::RejectReason::kNone : trading::RejectReason::kSessionDown;
 }
 
 // The order is to go, and its request has no answer: one step further. True: something was sent.
@@ -169,12 +169,12 @@ void Gateway::settle_overdue(const Order& before, std::uint32_t fix_seq) noexcep
   for (const std::uint64_t id : {before.pending_id, before.second_cancel_id})
     if (order == nullptr && id != 0) order = ledger_.find(id);
   if (order == nullptr) return;
-  if (!wire::is_final(order->state)) {
+  if (!trading::is_final(order->state)) {
     if (!waits_for_answer(*order)) order->overdue = Overdue::kNot;
     return;
   }
   if (order->pending_id != 0)
-    book_unanswered(*order, order->pending_id, wire::RejectReason::kTooLate, fix_seq);
+    book_unanswered(*order, order->pending_id, trading::RejectReason::kTooLate, fix_seq);
 }
 
 // False: the rejection of a second cancel does not say that the order is gone.
@@ -191,9 +191,10 @@ bool Gateway::second_cancel_finds_none(Order& order) noexcept {
 void Gateway::take_status(Order& order, const fix::ExecutionReport& report,
                           const fix::MessageInfo& info) noexcept {
   if (order.overdue < Overdue::kAskedFor || !is_over(report.ord_status) ||
-      wire::is_final(order.state) || report.cl_ord_id == 0)
+      trading::is_final(order.state) || report.cl_ord_id == 0)
     return;
-  if (report.ord_status == fix::OrdStatus::kDoneForDay && wire::outlives_day(order.time_in_force))
+  if (report.ord_status == fix::OrdStatus::kDoneForDay &&
+      trading::outlives_day(order.time_in_force))
     return;
   const bool unknown = report.ord_status == fix::OrdStatus::kRejected;
   if (unknown && may_be_renamed(order) && !order.id_unknown) {
@@ -206,7 +207,7 @@ void Gateway::take_status(Order& order, const fix::ExecutionReport& report,
   const std::uint64_t second = order.second_cancel_id;
   expire_unknown(order.id, info.seq_num);
   if (Order* const done = ledger_.find(second))
-    book_unanswered(*done, second, wire::RejectReason::kTooLate, info.seq_num);
+    book_unanswered(*done, second, trading::RejectReason::kTooLate, info.seq_num);
 }
 
 }  // namespace tickpath::oeg

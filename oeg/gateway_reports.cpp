@@ -56,9 +56,9 @@ bool asked_for_replacement(const Order& order, const fix::ExecutionReport& repor
 // with the OrdType (40) that the order has from then on. Others send L of FIX 5.0.
 bool was_triggered(const Order& order, const fix::ExecutionReport& report) noexcept {
   if (report.exec_type == fix::ExecType::kTriggered) return true;
-  const bool waits_no_more =
-      report.order_type == fix::OrderType::kMarket || report.order_type == fix::OrderType::kLimit;
-  return report.exec_type == fix::ExecType::kRestated && wire::has_stop(order.type) &&
+  const bool waits_no_more = report.order_type == trading::OrderType::kMarket ||
+                             report.order_type == trading::OrderType::kLimit;
+  return report.exec_type == fix::ExecType::kRestated && trading::has_stop(order.type) &&
          waits_no_more && report.leaves_qty == order.leaves && report.cum_qty == order.cumulative;
 }
 
@@ -69,16 +69,16 @@ bool only_loses_shares(const Order& order, const fix::ExecutionReport& report) n
 
 }  // namespace
 
-wire::RejectReason reason_of(fix::CxlRejReason reason) noexcept {
+trading::RejectReason reason_of(fix::CxlRejReason reason) noexcept {
   switch (reason) {
     case fix::CxlRejReason::kTooLateToCancel:
-      return wire::RejectReason::kTooLate;
+      return trading::RejectReason::kTooLate;
     case fix::CxlRejReason::kUnknownOrder:
-      return wire::RejectReason::kUnknownOrder;
+      return trading::RejectReason::kUnknownOrder;
     case fix::CxlRejReason::kAlreadyPending:
-      return wire::RejectReason::kPendingRequest;
+      return trading::RejectReason::kPendingRequest;
     default:
-      return wire::RejectReason::kVenue;
+      return trading::RejectReason::kVenue;
   }
 }
 
@@ -108,7 +108,7 @@ void Gateway::take_report(const fix::ExecutionReport& report,
   }
   if (venue.ledger.kind == wire::ReportKind::kFill) return book_fill(order, report, info);
   if (order != nullptr && report.exec_type == fix::ExecType::kDoneForDay &&
-      wire::outlives_day(order->time_in_force)) {
+      trading::outlives_day(order->time_in_force)) {
     if (report.cum_qty != order->cumulative)
       except(ExceptionKind::kQuantities, order, report, info);
     return counters_.reports.ignored.add();
@@ -128,9 +128,9 @@ void Gateway::take_report(const fix::ExecutionReport& report,
     venue.ledger.leaves = order->leaves;
   }
   if (venue.ledger.kind == wire::ReportKind::kRejected) {
-    venue.reason = wire::RejectReason::kVenue;
+    venue.reason = trading::RejectReason::kVenue;
     // After it was accepted: the venue has changed its mind, and the order is over.
-    if (order->state != wire::OrderState::kPendingNew)
+    if (order->state != trading::OrderState::kPendingNew)
       venue.ledger.kind = wire::ReportKind::kExpired;
   }
   // A replacement that we did not ask for, or a restatement that adds shares or trades some, cannot
@@ -169,9 +169,10 @@ void Gateway::take_cancel_reject(const fix::OrderCancelReject& reject,
   bool gone = reject.reason == fix::CxlRejReason::kUnknownOrder ||
               (order->former_day && reject.reason == fix::CxlRejReason::kTooLateToCancel);
   if (second && gone) gone = second_cancel_finds_none(*order);
-  wire::RejectReason reason = reason_of(reject.reason);
+  trading::RejectReason reason = reason_of(reject.reason);
   // To the strategy "unknown" would say that the order is over.
-  if (!gone && reason == wire::RejectReason::kUnknownOrder) reason = wire::RejectReason::kTooLate;
+  if (!gone && reason == trading::RejectReason::kUnknownOrder)
+    reason = trading::RejectReason::kTooLate;
   book_unanswered(*order, reject.cl_ord_id, reason, info.seq_num, gone);
   if (gone) expire_unknown(order_id, info.seq_num);
 }
@@ -180,9 +181,9 @@ void Gateway::take_cancel_reject(const fix::OrderCancelReject& reject,
 // (it was started anew), and nothing will ever be heard of it again.
 void Gateway::expire_unknown(std::uint64_t order_id, std::uint32_t fix_seq) noexcept {
   Order* const order = ledger_.find(order_id);
-  if (order == nullptr || wire::is_final(order->state)) return;
+  if (order == nullptr || trading::is_final(order->state)) return;
   counters_.reports.lost_by_venue.add();
-  book_end(*order, wire::ReportKind::kExpired, wire::RejectReason::kUnknownOrder, fix_seq);
+  book_end(*order, wire::ReportKind::kExpired, trading::RejectReason::kUnknownOrder, fix_seq);
 }
 
 // The venue could not read, or would not take, one of our messages as such.
@@ -202,12 +203,13 @@ void Gateway::take_message_reject(const fix::MessageReject& reject,
   // A venue without status requests: nothing is known of the order by that.
   if (reject.ref_msg_type == 'H') return counters_.reports.ignored.add();
   if (order->pending_id == reject.ref_cl_ord_id || order->second_cancel_id == reject.ref_cl_ord_id)
-    return book_unanswered(*order, reject.ref_cl_ord_id, wire::RejectReason::kVenue, info.seq_num);
-  book_end(*order, wire::ReportKind::kRejected, wire::RejectReason::kVenue, info.seq_num);
+    return book_unanswered(*order, reject.ref_cl_ord_id, trading::RejectReason::kVenue,
+                           info.seq_num);
+  book_end(*order, wire::ReportKind::kRejected, trading::RejectReason::kVenue, info.seq_num);
 }
 
 // The order is over, by whatever the venue has said.
-void Gateway::book_end(Order& order, wire::ReportKind kind, wire::RejectReason reason,
+void Gateway::book_end(Order& order, wire::ReportKind kind, trading::RejectReason reason,
                        std::uint32_t fix_seq) noexcept {
   VenueReport venue;
   venue.ledger.kind = kind;
@@ -219,7 +221,7 @@ void Gateway::book_end(Order& order, wire::ReportKind kind, wire::RejectReason r
 }
 
 // The cancel or replacement on its way is refused, or finds no answer of its own kind.
-void Gateway::book_unanswered(Order& order, std::uint64_t request_id, wire::RejectReason reason,
+void Gateway::book_unanswered(Order& order, std::uint64_t request_id, trading::RejectReason reason,
                               std::uint32_t fix_seq, bool more) noexcept {
   VenueReport venue;
   venue.ledger.kind = request_id == order.pending_id ? wire::reject_of(order.pending_kind)
@@ -240,16 +242,17 @@ void Gateway::on_numbers_reset(bool new_day) noexcept {
     ledger_.for_each(slots_[i].id, [&](Order& order) {
       const bool over = ends_with_day(order);
       if (over) order.former_day = order.orphan = true;
-      if (over && !wire::is_final(order.state)) {
+      if (over && !trading::is_final(order.state)) {
         slots_[i].orphans = true;
         counters_.open_at_day_end.add();
       }
       // The row is free after the last answer that the order had to wait for.
       const std::uint64_t second = order.second_cancel_id;
       if (order.pending_id != 0)
-        book_unanswered(order, order.pending_id, wire::RejectReason::kSessionDown, kSeqOfFormerDay);
+        book_unanswered(order, order.pending_id, trading::RejectReason::kSessionDown,
+                        kSeqOfFormerDay);
       if (second != 0)
-        book_unanswered(order, second, wire::RejectReason::kSessionDown, kSeqOfFormerDay);
+        book_unanswered(order, second, trading::RejectReason::kSessionDown, kSeqOfFormerDay);
       end_entry();
     });
   }
@@ -276,7 +279,8 @@ void Gateway::count_answer(GatewayCounters& counters, const Order& order,
         .add();
   }
   // The first word about a new order, whatever it is, answers it.
-  if (order.state != wire::OrderState::kPendingNew || wire::is_request_reject(report.kind)) return;
+  if (order.state != trading::OrderState::kPendingNew || wire::is_request_reject(report.kind))
+    return;
   (report.kind == wire::ReportKind::kRejected ? counters.orders.rejected : counters.orders.accepted)
       .add();
 }
@@ -284,7 +288,7 @@ void Gateway::count_answer(GatewayCounters& counters, const Order& order,
 void Gateway::book(Order& order, const VenueReport& report) noexcept {
   const Order before = order;  // the order may be gone after apply()
   const LedgerReport& change = report.ledger;
-  wire::OrderState state = order.state;
+  trading::OrderState state = order.state;
   if (!ledger_.apply(order, change, state)) {
     (report.repeated ? counters_.reports.repeated : counters_.reports.impossible).add();
     return;
@@ -308,7 +312,7 @@ void Gateway::book(Order& order, const VenueReport& report) noexcept {
   event.shares = fill ? change.last_shares : 0;
   event.price = fill ? change.last_price.price : 0;
   event.price_hundredths = fill ? change.last_price.hundredths : std::uint8_t{0};
-  event.leaves_shares = wire::is_final(state) ? 0 : change.leaves;
+  event.leaves_shares = trading::is_final(state) ? 0 : change.leaves;
   event.cumulative_shares = change.cumulative;
   event.event = wire::EventKind::kReported;
   event.report_kind = change.kind;
@@ -375,9 +379,9 @@ void Gateway::reject_unsent(Order& order, std::uint64_t request_id) noexcept {
                       : request_id == order.pending_id ? wire::reject_of(order.pending_kind)
                                                        : wire::ReportKind::kCancelRejected;
   event.side = order.side;
-  event.reason = wire::RejectReason::kSessionDown;
+  event.reason = trading::RejectReason::kSessionDown;
   event.strategy_id = order.strategy;
-  event.state = of_pending ? order.state : wire::OrderState::kRejected;
+  event.state = of_pending ? order.state : trading::OrderState::kRejected;
   journal(event, order, 0, 0);
   if (of_pending)
     ledger_.undo_request(order, request_id);

@@ -131,7 +131,7 @@ bool Gateway::tell_strategy_leads(StrategySlot& slot) noexcept {
 // and may overtake reports that wait for credits: the sooner it is there, the less is sent in vain.
 bool Gateway::tell_accepting(StrategySlot& slot) noexcept {
   if (!slot.connected || slot.lead_untold) return false;
-  const wire::RejectReason reason = refuses_all(slot);
+  const trading::RejectReason reason = refuses_all(slot);
   if (reason == slot.accepting_told && !slot.accepting_untold) [[likely]]
     return false;
   wire::OrderReport accepting{};
@@ -149,7 +149,7 @@ bool Gateway::tell_accepting(StrategySlot& slot) noexcept {
 bool Gateway::tell_held(StrategySlot& slot) noexcept {
   if (!slot.connected || slot.lead_untold) return false;
   bool sent = false;
-  const auto say = [&](std::uint32_t instrument, wire::RejectReason reason) {
+  const auto say = [&](std::uint32_t instrument, trading::RejectReason reason) {
     wire::OrderReport held{};
     held.kind = wire::ReportKind::kHeld;
     held.instrument_id = instrument;
@@ -160,15 +160,16 @@ bool Gateway::tell_held(StrategySlot& slot) noexcept {
     return taken;
   };
   if (slot.held_telling != held_list_) {
-    if (!say(wire::kNoInstrument, wire::RejectReason::kNone)) return false;
+    if (!say(wire::kNoInstrument, trading::RejectReason::kNone)) return false;
     slot.held_telling = held_list_;
     slot.held_next = 0;
   }
   for (; slot.held_next < held_symbols_.size(); ++slot.held_next) {
     const std::uint32_t id = instruments_.id_of(held_symbols_[slot.held_next].symbol.view());
-    if (id != wire::kNoInstrument && !say(id, wire::RejectReason::kException)) return sent;
+    if (id != wire::kNoInstrument && !say(id, trading::RejectReason::kException)) return sent;
   }
-  if (held_beyond_ != 0 && !say(wire::kNoInstrument, wire::RejectReason::kException)) return sent;
+  if (held_beyond_ != 0 && !say(wire::kNoInstrument, trading::RejectReason::kException))
+    return sent;
   slot.held_told = held_list_;
   return true;
 }

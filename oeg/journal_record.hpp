@@ -34,8 +34,8 @@ struct JournalRecord {
   std::uint32_t fix_seq;
   std::uint32_t order_shares;  // kRequested, new and replace: total asked for
   std::uint32_t limit_price;
-  wire::OrderType type;
-  wire::TimeInForce time_in_force;
+  trading::OrderType type;
+  trading::TimeInForce time_in_force;
   std::uint8_t own;        // 1: a cancel by oeg itself; kNewSession: it begins another day
   std::uint8_t exception;  // kException: its ExceptionKind (exceptions.hpp)
   char symbol[16];         // NUL-padded: instrument ids are mdh's and may differ after a restart

@@ -28,7 +28,7 @@ namespace {
 // Answers that a new day's numbers take away are ours (kSessionDown).
 bool came_with_report(const JournalRecord& record) {
   const wire::EventKind kind = record.event.event;
-  return record.fix_seq != 0 && record.event.reason != wire::RejectReason::kSessionDown &&
+  return record.fix_seq != 0 && record.event.reason != trading::RejectReason::kSessionDown &&
          (kind == wire::EventKind::kReported || kind == wire::EventKind::kException);
 }
 
@@ -136,7 +136,7 @@ bool JournalState::reported(const JournalRecord& record) {
   report.cumulative = event.cumulative_shares;
   ++ledger.position(order->row).row.events;
   Gateway::count_recovered_report(counters, *order, record);
-  wire::OrderState state{};
+  trading::OrderState state{};
   const std::uint32_t row = order->row;  // it may be gone then
   if (!ledger.apply(*order, report, state)) return false;
   if (report.kind == wire::ReportKind::kFill && record.fee() != 0) {
@@ -205,8 +205,8 @@ std::unique_ptr<JournalState> JournalState::next_day(bool carry) const {
 void JournalState::carry_orders(JournalState& next) const {
   for (const StrategyIds& ids : strategies)
     ledger.for_each(ids.strategy, [&](const Order& order) {
-      if (!wire::outlives_day(order.time_in_force) || wire::is_final(order.state) ||
-          order.state == wire::OrderState::kPendingNew)
+      if (!trading::outlives_day(order.time_in_force) || trading::is_final(order.state) ||
+          order.state == trading::OrderState::kPendingNew)
         return;
       Order kept = order;
       kept.row = next.ledger.position_row(order.strategy, order.instrument);

@@ -28,7 +28,7 @@ Order& Ledger::add(const Order& order) noexcept {
   added.leaves = 0;
   ++open_;
   ++open_of_[added.strategy];
-  if (order.state == wire::OrderState::kPendingNew) ++unanswered_of_[added.strategy];
+  if (order.state == trading::OrderState::kPendingNew) ++unanswered_of_[added.strategy];
   set_leaves(added, order.shares);
   return added;
 }
@@ -39,7 +39,7 @@ bool Ledger::restore(const Order& order) noexcept {
     return false;
   Order& added = add(order);
   set_leaves(added, order.leaves);
-  if (wire::is_final(order.state)) {
+  if (trading::is_final(order.state)) {
     --open_;
     --open_of_[order.strategy];
   }
@@ -142,14 +142,14 @@ void Ledger::undo_add(Order& order) noexcept {
   orders_.erase(order, order.strategy);
 }
 
-bool Ledger::apply(Order& order, const LedgerReport& report, wire::OrderState& state) noexcept {
-  const bool was_final = wire::is_final(order.state);
-  const bool was_unanswered = order.state == wire::OrderState::kPendingNew;
+bool Ledger::apply(Order& order, const LedgerReport& report, trading::OrderState& state) noexcept {
+  const bool was_final = trading::is_final(order.state);
+  const bool was_unanswered = order.state == trading::OrderState::kPendingNew;
   if (!wire::apply(order.state, report.kind, report.leaves, report.cumulative)) {
     state = order.state;
     return false;
   }
-  if (was_unanswered && order.state != wire::OrderState::kPendingNew)
+  if (was_unanswered && order.state != trading::OrderState::kPendingNew)
     --unanswered_of_[order.strategy];
   const bool execution = wire::is_execution(report.kind);
   if (execution)
@@ -162,7 +162,7 @@ bool Ledger::apply(Order& order, const LedgerReport& report, wire::OrderState& s
   if (report.kind == wire::ReportKind::kRestated) restate(order, report.leaves);
   if (!execution) answer_request(order, report);
   state = order.state;
-  if (wire::is_final(state) && !was_final) {
+  if (trading::is_final(state) && !was_final) {
     set_leaves(order, 0);
     --open_;
     --open_of_[order.strategy];
@@ -224,7 +224,7 @@ void Ledger::reserve(Order& order) noexcept {
 
 // A final order stays findable while an answer about it is still to come.
 void Ledger::release_if_done(Order& order) noexcept {
-  if (wire::is_final(order.state) && order.pending_id == 0 && order.second_cancel_id == 0)
+  if (trading::is_final(order.state) && order.pending_id == 0 && order.second_cancel_id == 0)
     orders_.erase(order, order.strategy);
 }
 

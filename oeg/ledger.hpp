@@ -30,9 +30,9 @@ struct SavedOrder {
   std::uint32_t pending_shares = 0;   // replace: the new total
   std::uint32_t reserved_shares = 0;  // what a pending replacement may add, held against limits
   Side side = Side::kBuy;
-  wire::OrderType type = wire::OrderType::kLimit;
-  wire::TimeInForce time_in_force = wire::TimeInForce::kDay;
-  wire::OrderState state = wire::OrderState::kPendingNew;
+  trading::OrderType type = trading::OrderType::kLimit;
+  trading::TimeInForce time_in_force = trading::TimeInForce::kDay;
+  trading::OrderState state = trading::OrderState::kPendingNew;
   wire::RequestKind pending_kind = wire::RequestKind::kCancel;
   std::uint8_t pending_own = 0;  // 1: the pending cancel is oeg's own
   std::uint8_t former_day = 0;   // 1: of a session day that is over: reports about it may not come
@@ -81,7 +81,8 @@ inline bool waits_for_answer(const Order& order) noexcept {
 // The venue's day is over, and so is the order. One that the venue has said nothing about may never
 // have come there.
 inline bool ends_with_day(const Order& order) noexcept {
-  return !wire::outlives_day(order.time_in_force) || order.state == wire::OrderState::kPendingNew;
+  return !trading::outlives_day(order.time_in_force) ||
+         order.state == trading::OrderState::kPendingNew;
 }
 // The request is on its way and is oeg's own.
 inline bool is_own(const Order& order, std::uint64_t request_id) noexcept {
@@ -160,7 +161,7 @@ class Ledger {
   // Books a report. False: it cannot follow the order's state; nothing changed. An order that is
   // final leaves the table at once, or with the answer to its pending request: `order` is then
   // gone. `state` is the state after.
-  bool apply(Order& order, const LedgerReport& report, wire::OrderState& state) noexcept;
+  bool apply(Order& order, const LedgerReport& report, trading::OrderState& state) noexcept;
 
   // Calls visit(Order&) for each open order of a strategy, oldest first; visit may take that one
   // off the table, and none else. Orders that are final and wait for an answer are among them.

@@ -46,7 +46,7 @@ inline bool malformed(const wire::OrderRequest& request, std::uint8_t strategy) 
   if (request.kind == RequestKind::kCancel) return request.target_order_id == 0;
   if (!wire::terms_agree(request)) return true;
   if (request.kind == RequestKind::kReplace)
-    return !wire::is_replaceable(request.type) || request.target_order_id == 0;
+    return !trading::is_replaceable(request.type) || request.target_order_id == 0;
   return request.kind != RequestKind::kNew || request.target_order_id != 0;
 }
 
@@ -110,25 +110,25 @@ inline std::uint32_t value_price(const Demand& demand, const Instrument& instrum
 // worse than its stop price. A market or stop order only needs that there is a market, and is sent
 // with the collar as its limit (Gateway::protect()); the limit of a pegged order is no price that
 // it trades at.
-inline wire::RejectReason check_collar(const Demand& demand, const Instrument& instrument,
-                                       std::uint32_t basis_points) noexcept {
-  if (basis_points == 0) return wire::RejectReason::kNone;
+inline trading::RejectReason check_collar(const Demand& demand, const Instrument& instrument,
+                                          std::uint32_t basis_points) noexcept {
+  if (basis_points == 0) return trading::RejectReason::kNone;
   const std::uint64_t best = reference_price(demand, instrument);
-  if (best == 0) return wire::RejectReason::kNoMarket;
-  if (demand.price == 0 || demand.pegged) return wire::RejectReason::kNone;
+  if (best == 0) return trading::RejectReason::kNoMarket;
+  if (demand.price == 0 || demand.pegged) return trading::RejectReason::kNone;
   // In units of 1/10,000 of a Price(4), so that nothing is rounded: 32 + 14 bits.
   const std::uint64_t price = std::uint64_t{demand.price} * 10'000;
   const bool outside = demand.side == Side::kBuy
                            ? price > best * (std::uint64_t{10'000} + basis_points)
                            : price + best * basis_points < best * 10'000;
-  return outside ? wire::RejectReason::kPriceCollar : wire::RejectReason::kNone;
+  return outside ? trading::RejectReason::kPriceCollar : trading::RejectReason::kNone;
 }
 
 // What the strategy would hold if everything open on this side were filled and nothing on the
 // other. price: 0 is unknown.
-inline wire::RejectReason check_position(const Demand& demand, const Position& position,
-                                         std::uint32_t price, const Limits& limits) noexcept {
-  using wire::RejectReason;
+inline trading::RejectReason check_position(const Demand& demand, const Position& position,
+                                            std::uint32_t price, const Limits& limits) noexcept {
+  using trading::RejectReason;
   const wire::PositionRow& row = position.row;
   const std::int64_t worst =
       demand.side == Side::kBuy
@@ -154,10 +154,10 @@ inline wire::RejectReason check_position(const Demand& demand, const Position& p
 
 // Size, value, collar, open orders and position. open_orders: of the strategy now; `is_new` adds
 // one.
-inline wire::RejectReason check_limits(const Demand& demand, const Instrument& instrument,
-                                       const Position& position, std::uint32_t open_orders,
-                                       bool is_new, const Limits& limits) noexcept {
-  using wire::RejectReason;
+inline trading::RejectReason check_limits(const Demand& demand, const Instrument& instrument,
+                                          const Position& position, std::uint32_t open_orders,
+                                          bool is_new, const Limits& limits) noexcept {
+  using trading::RejectReason;
   if (limits.order_shares_max != 0 && demand.shares > limits.order_shares_max)
     return RejectReason::kOrderSize;
   const std::uint32_t price = value_price(demand, instrument, limits.collar_basis_points);
@@ -176,10 +176,10 @@ inline wire::RejectReason check_limits(const Demand& demand, const Instrument& i
 }
 
 // Kill switch, session, risk.
-inline wire::RejectReason check_conditions(const Conditions& conditions,
-                                           const wire::ControlBlock& block,
-                                           std::uint8_t strategy) noexcept {
-  using wire::RejectReason;
+inline trading::RejectReason check_conditions(const Conditions& conditions,
+                                              const wire::ControlBlock& block,
+                                              std::uint8_t strategy) noexcept {
+  using trading::RejectReason;
   if (block.killed(strategy)) return RejectReason::kKillSwitch;
   if (!conditions.accepting || !conditions.session_up) return RejectReason::kSessionDown;
   if (conditions.behind_gap) return RejectReason::kVenueGap;

@@ -140,7 +140,7 @@ void OegApplication::register_counters() {
   counters.add("orders", gateway.orders, {"received", "refused"});
   counters.add("changes", gateway.changes, {"received", "refused"});
   for (std::size_t reason = 1; reason < gateway.refused_for.size(); ++reason) {
-    const std::string_view name = wire::name(static_cast<wire::RejectReason>(reason));
+    const std::string_view name = trading::name(static_cast<trading::RejectReason>(reason));
     if (name != "?") counters.add("refused", std::string(name), gateway.refused_for[reason]);
   }
   counters.add("reports", gateway.reports, {"received", "sent", "fills"});

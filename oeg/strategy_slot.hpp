@@ -50,7 +50,7 @@ struct alignas(64) StrategySlot {
   std::uint32_t next_position = kPositionsTold;
   bool lead_untold = false;  // of a pair: kLeads goes before everything else
   // The reason in the last kAccepting, and whether this connection still lacks its first one.
-  wire::RejectReason accepting_told = wire::RejectReason::kNone;
+  trading::RejectReason accepting_told = trading::RejectReason::kNone;
   bool accepting_untold = false;
   // Versions of the list of held symbols: the one that it has, the one under way, and how far.
   std::uint64_t held_told = 1;

@@ -165,7 +165,7 @@ void Monitor::on_reported(Row& row, StrategyState& state, const wire::OrderEvent
     counters_.orders.events_impossible.add();
     return;
   }
-  if (wire::is_final(order.state)) {
+  if (trading::is_final(order.state)) {
     remove_order(order, in_row);
   } else if (event.report_kind == wire::ReportKind::kReplaced) {
     if (!orders.rename(order, event.order_id)) counters_.orders.events_impossible.add();

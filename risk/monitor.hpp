@@ -194,7 +194,7 @@ class Monitor {
     std::uint32_t row = Ledger::kNone;
     std::uint32_t leaves = 0;
     Side side = Side::kBuy;
-    wire::OrderState state = wire::OrderState::kPendingNew;
+    trading::OrderState state = trading::OrderState::kPendingNew;
     std::uint32_t older = IdMap::kNone;
     std::uint32_t newer = IdMap::kNone;
   };

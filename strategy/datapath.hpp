@@ -74,11 +74,11 @@ class StrategyDatapath final : public control::Datapath {
     void on_gateway_silent(std::uint8_t strategy) noexcept {
       engine.on_gateway_silent(strategy, stack);
     }
-    void on_accepting(std::uint8_t strategy, wire::RejectReason refuses) noexcept {
+    void on_accepting(std::uint8_t strategy, trading::RejectReason refuses) noexcept {
       engine.on_accepting(strategy, refuses, stack);
     }
     void on_held(std::uint8_t strategy, std::uint32_t instrument,
-                 wire::RejectReason refuses) noexcept {
+                 trading::RejectReason refuses) noexcept {
       engine.on_held(strategy, instrument, refuses, stack);
     }
     Engine& engine;

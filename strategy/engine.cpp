@@ -20,24 +20,24 @@ static_assert(TICKPATH_REPORT_REPLACE_REJECTED ==
               TICKPATH_REPORT_RESTATED == static_cast<int>(wire::ReportKind::kRestated) &&
               TICKPATH_REPORT_FILL_CORRECTED ==
                   static_cast<int>(wire::ReportKind::kFillCorrected) &&
-              TICKPATH_REPORT_TRIGGERED == static_cast<int>(wire::ReportKind::kTriggered) &&
-              TICKPATH_STATE_EXPIRED == static_cast<int>(wire::OrderState::kExpired));
+              TICKPATH_REPORT_TRIGGERED == static_cast<int>(wire::ReportKind::kTriggered));
 static_assert(TICKPATH_BUY == static_cast<int>(Side::kBuy) &&
-              TICKPATH_LIMIT == static_cast<int>(wire::OrderType::kLimit) &&
-              TICKPATH_STOP == static_cast<int>(wire::OrderType::kStop) &&
-              TICKPATH_STOP_LIMIT == static_cast<int>(wire::OrderType::kStopLimit) &&
-              TICKPATH_PEGGED == static_cast<int>(wire::OrderType::kPegged) &&
+              TICKPATH_SELL == static_cast<int>(Side::kSell) &&
               TICKPATH_POST_ONLY == static_cast<int>(wire::kPostOnly));
-static_assert(TICKPATH_GTC == static_cast<int>(wire::TimeInForce::kGoodTillCancel) &&
-              TICKPATH_AT_THE_OPENING == static_cast<int>(wire::TimeInForce::kAtTheOpening) &&
-              TICKPATH_IOC == static_cast<int>(wire::TimeInForce::kImmediateOrCancel) &&
-              TICKPATH_FOK == static_cast<int>(wire::TimeInForce::kFillOrKill) &&
-              TICKPATH_AT_THE_CLOSE == static_cast<int>(wire::TimeInForce::kAtTheClose));
-// A reason of the wire without an enumerator in plugin.h does not compile.
+// A word of the vocabulary without an enumerator in plugin.h does not compile.
+#define TICKPATH_SAME_WORD(enumerator, upper, lower, value) \
+  static_assert(TICKPATH_##upper == value);
+#define TICKPATH_SAME_STATE(enumerator, upper, lower, value) \
+  static_assert(TICKPATH_STATE_##upper == value);
 #define TICKPATH_SAME_REASON(enumerator, upper, lower, value) \
-  static_assert(TICKPATH_REASON_##upper == static_cast<int>(wire::RejectReason::enumerator));
+  static_assert(TICKPATH_REASON_##upper == value);
+TICKPATH_ORDER_TYPES(TICKPATH_SAME_WORD)
+TICKPATH_TIMES_IN_FORCE(TICKPATH_SAME_WORD)
+TICKPATH_ORDER_STATES(TICKPATH_SAME_STATE)
 TICKPATH_REJECT_REASONS(TICKPATH_SAME_REASON)
 #undef TICKPATH_SAME_REASON
+#undef TICKPATH_SAME_STATE
+#undef TICKPATH_SAME_WORD
 
 Engine::Stack::Stack(const StackPorts& ports, std::uint8_t index_, std::uint8_t venue_,
                      std::uint32_t instruments_max)

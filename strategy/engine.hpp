@@ -146,11 +146,11 @@ class Engine {
   void on_gateway_silent(std::uint8_t strategy, std::size_t stack = 0) noexcept;
   // Why oeg refuses every new order now; kNone: it does not. Its answers say it as well, one by
   // one.
-  void on_accepting(std::uint8_t strategy, wire::RejectReason refuses,
+  void on_accepting(std::uint8_t strategy, trading::RejectReason refuses,
                     std::size_t stack = 0) noexcept;
 
   // Whether oeg refuses new orders in that instrument of its own (wire::ReportKind::kHeld).
-  void on_held(std::uint8_t strategy, std::uint32_t instrument, wire::RejectReason refuses,
+  void on_held(std::uint8_t strategy, std::uint32_t instrument, trading::RejectReason refuses,
                std::size_t stack = 0) noexcept;
 
   // ---- datapath: time
@@ -357,7 +357,7 @@ class Engine {
   void settle_outage(Instance& instance, std::uint8_t stack) noexcept;
   void lose_answers(Instance& instance, Gateway& gateway, std::size_t stack) noexcept;
   void deliver(Instance& instance, const wire::OrderReport& report, std::uint8_t kind,
-               wire::OrderState state) noexcept;
+               trading::OrderState state) noexcept;
   void tell_gateway(Instance& instance, std::size_t stack) noexcept;
   // Whether any oeg of the venue is: of several shards the others go on.
   bool gateway_is_up(const Instance& instance, std::size_t venue) const noexcept;

@@ -154,8 +154,8 @@ std::int32_t Engine::send_new(Instance& instance, const tickpath_new_order& orde
   request.price = Price{order.price};
   request.shares = order.shares;
   request.side = static_cast<Side>(order.side);
-  request.type = static_cast<wire::OrderType>(order.type);
-  request.time_in_force = static_cast<wire::TimeInForce>(order.time_in_force);
+  request.type = static_cast<trading::OrderType>(order.type);
+  request.time_in_force = static_cast<trading::TimeInForce>(order.time_in_force);
   request.instructions = order.instructions;
   request.stop_price = order.stop_price;
   request.display_shares = order.display_shares;
@@ -226,7 +226,7 @@ std::int32_t Engine::send_replace(Instance& instance, Order& order, std::uint32_
   request.type = order.type;
   request.time_in_force = order.time_in_force;
   request.stop_price = stop_price;
-  if (!wire::is_replaceable(order.type) || shares <= order.cumulative ||
+  if (!trading::is_replaceable(order.type) || shares <= order.cumulative ||
       !wire::terms_agree(request))
     return TICKPATH_INVALID;
   if (!post(instance, order.instrument, request)) return TICKPATH_NO_CREDIT;
@@ -289,26 +289,26 @@ void Engine::take_report(Instance& instance, Gateway& gateway,
 
 void Engine::apply_report(Instance& instance, Order& order,
                           const wire::OrderReport& report) noexcept {
-  const bool was_new = order.state == wire::OrderState::kPendingNew;
+  const bool was_new = order.state == trading::OrderState::kPendingNew;
   const std::uint8_t stack = order.stack;
   Gateway& gateway = instance.gateways[stack];
   if (!wire::apply(order.state, report.kind, report.leaves_shares, report.cumulative_shares)) {
     counters_.reports_impossible.add();
     return;
   }
-  if (was_new && order.state != wire::OrderState::kPendingNew) {
+  if (was_new && order.state != trading::OrderState::kPendingNew) {
     if (is_owed(instance, gateway, order.id)) owe(instance, gateway, -1);
-    if (order.state != wire::OrderState::kRejected)
+    if (order.state != trading::OrderState::kRejected)
       tally(instance, gateway, &StrategyCounters::accepted);
   }
   settle_request(instance, order, report);
   if (report.kind == wire::ReportKind::kCancelRejected &&
-      report.reason == wire::RejectReason::kUnknownOrder) {
+      report.reason == trading::RejectReason::kUnknownOrder) {
     lose(instance, order);
     return;
   }
-  const wire::OrderState state = order.state;
-  if (wire::is_final(state)) {
+  const trading::OrderState state = order.state;
+  if (trading::is_final(state)) {
     finish(instance, order);
   } else if (report.kind == wire::ReportKind::kFill || report.kind == wire::ReportKind::kReplaced ||
              report.kind == wire::ReportKind::kRestated || wire::changes_fill(report.kind)) {
@@ -379,7 +379,7 @@ void Engine::book_fill(Instance& instance, const wire::OrderReport& report) noex
 // The order is final: everything it held is released.
 void Engine::finish(Instance& instance, Order& order) noexcept {
   instance.done.add(order.id,
-                    wire::is_final(order.state) ? order.state : wire::OrderState::kCanceled);
+                    trading::is_final(order.state) ? order.state : trading::OrderState::kCanceled);
   set_leaves(instance, order, 0);
   --instance.positions[order.instrument].open_orders;
   Gateway& gateway = instance.gateways[order.stack];
@@ -397,19 +397,19 @@ void Engine::lose(Instance& instance, Order& order) noexcept {
   report.cumulative_shares = order.cumulative;
   report.limit_price = order.price;
   report.side = order.side;
-  report.reason = wire::RejectReason::kUnknownOrder;
+  report.reason = trading::RejectReason::kUnknownOrder;
   const std::uint8_t stack = order.stack;
   Gateway& gateway = instance.gateways[stack];
   tally(instance, gateway, &StrategyCounters::lost);
-  if (order.state == wire::OrderState::kPendingNew)
+  if (order.state == trading::OrderState::kPendingNew)
     tally(instance, gateway, &StrategyCounters::orders_lost);
   finish(instance, order);
-  deliver(instance, report, TICKPATH_REPORT_LOST, wire::OrderState::kCanceled);
+  deliver(instance, report, TICKPATH_REPORT_LOST, trading::OrderState::kCanceled);
   settle_outage(instance, stack);
 }
 
 void Engine::deliver(Instance& instance, const wire::OrderReport& report, std::uint8_t kind,
-                     wire::OrderState state) noexcept {
+                     trading::OrderState state) noexcept {
   if (!instance.alive() || instance.plugin.report == nullptr) return;
   const tickpath_report delivered{report.order_id,
                                   report.target_order_id,
@@ -482,7 +482,7 @@ void Engine::on_gateway(std::uint8_t strategy, bool up, std::size_t stack) noexc
     gateway.up = false;
     gateway.connected = false;
     gateway.recovering = false;
-    gateway.refuses = wire::RejectReason::kNone;  // told anew with the next connection
+    gateway.refuses = trading::RejectReason::kNone;  // told anew with the next connection
     lose_answers(*instance, gateway, stack);
   } else {
     if (!gateway.connected) {
@@ -507,8 +507,8 @@ void Engine::lose_answers(Instance& instance, Gateway& gateway, std::size_t stac
   instance.orders.for_each([&](Order& order) {
     if (order.stack != stack) return;
     pending_new +=
-        order.state == wire::OrderState::kPendingNew && is_owed(instance, gateway, order.id) ? 1
-                                                                                             : 0;
+        order.state == trading::OrderState::kPendingNew && is_owed(instance, gateway, order.id) ? 1
+                                                                                                : 0;
     instance.orders.clear_pending(order);
     order.second_cancel_id = 0;
     order.uncertain = true;
@@ -529,7 +529,7 @@ void Engine::on_gateway_silent(std::uint8_t strategy, std::size_t stack) noexcep
   tell_gateway(*instance, stack);
 }
 
-void Engine::on_accepting(std::uint8_t strategy, wire::RejectReason refuses,
+void Engine::on_accepting(std::uint8_t strategy, trading::RejectReason refuses,
                           std::size_t stack) noexcept {
   if (Instance* const instance = by_strategy_[strategy]; instance != nullptr)
     instance->gateways[stack].refuses = refuses;
@@ -562,7 +562,7 @@ bool Engine::gateway_accepts(const Instance& instance, std::size_t venue) const 
 void Engine::want_cancels(Instance& instance, bool spare_immediate, Listings of) noexcept {
   instance.orders.for_each([&](Order& order) {
     if (!of.has(order.instrument)) return;
-    if (spare_immediate && wire::is_immediate(order.time_in_force)) return;
+    if (spare_immediate && trading::is_immediate(order.time_in_force)) return;
     order.cancel_wanted = true;
     sweeping_ |= std::uint64_t{1} << instance.index;
   });

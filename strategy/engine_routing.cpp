@@ -10,32 +10,32 @@ namespace {
 
 // The rest is bound to a venue: a stop waits for its trades, a pegged order for its best price.
 bool is_routable(const tickpath_new_order& order) noexcept {
-  const auto time = static_cast<wire::TimeInForce>(order.time_in_force);
+  const auto time = static_cast<trading::TimeInForce>(order.time_in_force);
   wire::OrderRequest request{};
   request.price = Price{order.price};
   request.shares = order.shares;
   request.side = static_cast<Side>(order.side);
-  request.type = static_cast<wire::OrderType>(order.type);
+  request.type = static_cast<trading::OrderType>(order.type);
   request.time_in_force = time;
   request.instructions = order.instructions;
   request.stop_price = order.stop_price;
   const bool simple = order.type == TICKPATH_LIMIT || order.type == TICKPATH_MARKET;
   return simple && order.display_shares == 0 && order.minimum_shares == 0 &&
-         !wire::is_on_cross(time) && wire::terms_agree(request);
+         !trading::is_on_cross(time) && wire::terms_agree(request);
 }
 
 // What a DAY or GTC limit order does with what does not trade at once.
 bool rests(const tickpath_new_order& order) noexcept {
   return order.type == TICKPATH_LIMIT &&
-         !wire::is_immediate(static_cast<wire::TimeInForce>(order.time_in_force));
+         !trading::is_immediate(static_cast<trading::TimeInForce>(order.time_in_force));
 }
 
 }  // namespace
 
-void Engine::on_held(std::uint8_t strategy, std::uint32_t instrument, wire::RejectReason refuses,
+void Engine::on_held(std::uint8_t strategy, std::uint32_t instrument, trading::RejectReason refuses,
                      std::size_t stack) noexcept {
   if (Instance* const known = by_strategy_[strategy]; known != nullptr)
-    known->gateways[stack].held.on_held(instrument, refuses != wire::RejectReason::kNone);
+    known->gateways[stack].held.on_held(instrument, refuses != trading::RejectReason::kNone);
 }
 
 LeftOut Engine::routed_book(const Instance& instance, std::uint32_t listing, Side side,

@@ -259,7 +259,7 @@ struct HostFunctions {
     return wire::name(static_cast<wire::ReportKind>(kind)).data();
   }
   static const char* reason_text(std::uint8_t reason) noexcept {
-    return wire::name(static_cast<wire::RejectReason>(reason)).data();
+    return trading::name(static_cast<trading::RejectReason>(reason)).data();
   }
 
   static std::int32_t new_order(void* context, const tickpath_new_order* order,

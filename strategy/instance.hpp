@@ -76,7 +76,7 @@ struct Gateway {
   bool up = false;          // connected and, after an outage, recovered
   bool recovering = false;  // connected again, uncertain orders not settled yet
   // The reason for which its oeg refuses every new order, by the last kAccepting.
-  wire::RejectReason refuses = wire::RejectReason::kNone;
+  trading::RejectReason refuses = trading::RejectReason::kNone;
   std::uint64_t next_sweep_ns = 0;                // the engine's cancels wait until then
   std::uint64_t sweep_wait_ns = kSweepWaitMinNs;  // and so long after the next refusal
   std::uint32_t given_up = 0;  // up to this request, none waits for an answer to a change any more
@@ -84,27 +84,27 @@ struct Gateway {
   TextBuilder venue_text;  // as far as its parts have come; no other oeg's come between them
   std::uint64_t venue_text_order = 0;
   HeldInstruments held;
-  bool accepts() const noexcept { return up && refuses == wire::RejectReason::kNone; }
+  bool accepts() const noexcept { return up && refuses == trading::RejectReason::kNone; }
   StrategyCounters counters;  // as Instance::counters, of this oeg alone
 };
 
 // How the newest orders ended: reports about them may still come.
 class DoneOrders {
  public:
-  void add(std::uint64_t id, wire::OrderState state) noexcept {
+  void add(std::uint64_t id, trading::OrderState state) noexcept {
     entries_[next_++ % entries_.size()] = {id, state};
   }
   // Linear: late reports are rare. Of an order that was forgotten nothing better is known.
-  wire::OrderState state_of(std::uint64_t id) const noexcept {
+  trading::OrderState state_of(std::uint64_t id) const noexcept {
     for (const Entry& entry : entries_)
       if (entry.id == id) return entry.state;
-    return wire::OrderState::kCanceled;
+    return trading::OrderState::kCanceled;
   }
 
  private:
   struct Entry {
     std::uint64_t id = 0;
-    wire::OrderState state = wire::OrderState::kCanceled;
+    trading::OrderState state = trading::OrderState::kCanceled;
   };
   std::array<Entry, 256> entries_{};
   std::size_t next_ = 0;

@@ -62,9 +62,10 @@ struct ChannelView {
 //   void on_gateway(std::uint8_t strategy, bool up)     connected, positions known, beating; or
 //                                                       the connection is gone
 //   void on_gateway_silent(std::uint8_t strategy)       connected, but it shows no life
-//   void on_accepting(std::uint8_t strategy, wire::RejectReason)  why oeg refuses every new order;
+//   void on_accepting(std::uint8_t strategy, trading::RejectReason)  why oeg refuses every new
+//   order;
 //                                                       kNone: it does not. Ahead of `up`
-//   void on_held(std::uint8_t strategy, std::uint32_t instrument, wire::RejectReason)  as kHeld
+//   void on_held(std::uint8_t strategy, std::uint32_t instrument, trading::RejectReason)  as kHeld
 //   says
 class OrderChannels final : public OrderPort {
  public:

@@ -20,9 +20,9 @@ struct Order {
   std::uint32_t leaves = 0;
   std::uint32_t cumulative = 0;
   Side side = Side::kBuy;
-  wire::OrderType type = wire::OrderType::kLimit;
-  wire::TimeInForce time_in_force = wire::TimeInForce::kDay;
-  wire::OrderState state = wire::OrderState::kPendingNew;
+  trading::OrderType type = trading::OrderType::kLimit;
+  trading::TimeInForce time_in_force = trading::TimeInForce::kDay;
+  trading::OrderState state = trading::OrderState::kPendingNew;
   std::uint8_t stack = 0;
   bool cancel_wanted = false;  // by the engine: on failure, stop, stale feed, recovery
   bool uncertain = false;      // oeg went away while it was open: only a cancel settles it

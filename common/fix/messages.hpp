@@ -13,40 +13,18 @@
 #include <string_view>
 
 #include "common/base/units.hpp"
-#include "common/wire/order_messages.hpp"
+#include "common/trading/order_terms.hpp"
 
 namespace tickpath::fix {
+
+using trading::OrderType;
+using trading::TimeInForce;
 
 // What a session speaks (tag 8). The structs of this header are the same for both; where the
 // versions differ, encoder and decoder translate.
 enum class Version : std::uint8_t { k42, k44 };
 constexpr std::string_view begin_string(Version version) noexcept {
   return version == Version::k42 ? "FIX.4.2" : "FIX.4.4";
-}
-
-// Tag 40: the character less '0'. A venue takes more than our strategies send (wire::OrderType,
-// whose values are the same).
-enum class OrderType : std::uint8_t {
-  kMarket = 1,
-  kLimit = 2,
-  kStop = 3,
-  kStopLimit = 4,
-  kPegged = 'P' - '0',
-};
-// Tag 59, likewise.
-enum class TimeInForce : std::uint8_t {
-  kDay = 0,
-  kGoodTillCancel = 1,
-  kAtTheOpening = 2,
-  kImmediateOrCancel = 3,
-  kFillOrKill = 4,
-  kAtTheClose = 7,  // of FIX 4.3 and later; taken in 4.2, too
-};
-constexpr bool has_limit(OrderType type) noexcept {
-  return type == OrderType::kLimit || type == OrderType::kStopLimit;
-}
-constexpr bool has_stop(OrderType type) noexcept {
-  return type == OrderType::kStop || type == OrderType::kStopLimit;
 }
 
 // Tag 55. Longer ones are cut by from(): ITCH and our directory use at most 8 characters.

@@ -45,12 +45,6 @@ std::string_view name(ReportKind value) noexcept {
       {kAccepting, "accepting"}, {kHeld, "held"}});
 }
 
-std::string_view name(RejectReason value) noexcept {
-  for (const RejectReasonName& each : kRejectReasons)
-    if (each.reason == value) return each.name;
-  return "?";
-}
-
 std::string_view name(KillCause value) noexcept {
   using enum KillCause;
   return name_in(value, {
@@ -60,28 +54,6 @@ std::string_view name(KillCause value) noexcept {
       {kRejectRate, "rejects_per_second_max"}, {kTotalLoss, "total.loss_max"},
       {kTotalGrossNotional, "total.gross_notional_max"}, {kOperator, "operator"},
       {kUnknown, "unknown"}});
-}
-
-std::string_view name(OrderState value) noexcept {
-  using enum OrderState;
-  return name_in(value, {
-      {kPendingNew, "pending_new"}, {kWorking, "working"}, {kPartlyFilled, "partly_filled"},
-      {kFilled, "filled"}, {kCanceled, "canceled"}, {kRejected, "rejected"},
-      {kExpired, "expired"}});
-}
-
-std::string_view name(OrderType value) noexcept {
-  using enum OrderType;
-  return name_in(value, {
-      {kMarket, "market"}, {kLimit, "limit"}, {kStop, "stop"}, {kStopLimit, "stop_limit"},
-      {kPegged, "pegged"}});
-}
-
-std::string_view name(TimeInForce value) noexcept {
-  using enum TimeInForce;
-  return name_in(value, {
-      {kDay, "day"}, {kGoodTillCancel, "gtc"}, {kAtTheOpening, "at_the_opening"},
-      {kImmediateOrCancel, "ioc"}, {kFillOrKill, "fok"}, {kAtTheClose, "at_the_close"}});
 }
 
 std::string_view name(Role value) noexcept {

@@ -16,10 +16,6 @@ std::string_view name(FeedState value) noexcept;
 std::string_view name(TradingState value) noexcept;
 std::string_view name(RequestKind value) noexcept;
 std::string_view name(ReportKind value) noexcept;
-std::string_view name(RejectReason value) noexcept;
-std::string_view name(OrderState value) noexcept;
-std::string_view name(OrderType value) noexcept;
-std::string_view name(TimeInForce value) noexcept;
 // A limit by its key in risk's configuration.
 std::string_view name(KillCause value) noexcept;
 std::string_view name(Role value) noexcept;

@@ -40,9 +40,9 @@ struct OrderEvent {
   ReportKind report_kind;    // kReported and kRefused
   RequestKind request_kind;  // kRequested and kRefused
   Side side;
-  RejectReason reason;
+  trading::RejectReason reason;
   std::uint8_t strategy_id;
-  OrderState state;               // of the order after the event
+  trading::OrderState state;      // of the order after the event
   std::uint8_t price_hundredths;  // fill: fifth and sixth decimal, see executed_price()
   // Number of this event among those of its row (strategy and instrument): PositionRow::events,
   // once the row includes it. Refusals change no row and have none (0). Compared modulo

@@ -6,29 +6,12 @@
 #include <type_traits>
 
 #include "common/base/units.hpp"
+#include "common/trading/vocabulary.hpp"
 #include "common/wire/constants.hpp"
-#include "common/wire/reject_reasons.hpp"
 
 namespace tickpath::wire {
 
 enum class RequestKind : std::uint8_t { kNew = 1, kCancel = 2, kReplace = 3 };
-// FIX tag 40: the character less '0'. order_terms.hpp has what goes with what.
-enum class OrderType : std::uint8_t {
-  kMarket = 1,
-  kLimit = 2,
-  kStop = 3,            // a market order once the market trades at its stop price or beyond
-  kStopLimit = 4,       // a limit order then
-  kPegged = 'P' - '0',  // to the best price of its own side (18=R); `price` limits it, if not 0
-};
-// FIX tag 59.
-enum class TimeInForce : std::uint8_t {
-  kDay = 0,
-  kGoodTillCancel = 1,
-  kAtTheOpening = 2,  // in the opening cross or not at all
-  kImmediateOrCancel = 3,
-  kFillOrKill = 4,  // whole, at once, or not at all
-  kAtTheClose = 7,
-};
 // OrderRequest::instructions, FIX tag 18.
 inline constexpr std::uint8_t kPostOnly =
     1;  // 18=6: refused by the venue where it would trade on arrival
@@ -46,8 +29,8 @@ struct OrderRequest {
   std::uint32_t shares;  // new: ordered; replace: the new total; cancel: 0
   RequestKind kind;
   Side side;
-  OrderType type;
-  TimeInForce time_in_force;
+  trading::OrderType type;
+  trading::TimeInForce time_in_force;
   std::uint8_t strategy_id;  // oeg overwrites it with the connection's own
   // A new order has these, display_shares and minimum_shares; oeg repeats them in each replacement.
   std::uint8_t instructions;  // kPostOnly
@@ -145,7 +128,7 @@ struct OrderReport {
   std::uint32_t cumulative_shares;
   ReportKind kind;
   Side side;
-  RejectReason reason;
+  trading::RejectReason reason;
   std::uint8_t strategy_id;
   std::uint32_t limit_price;           // Price(4) in effect, 0 for market
   std::uint8_t last_price_hundredths;  // of 1/10,000, see executed_price()

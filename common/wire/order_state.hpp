@@ -1,5 +1,4 @@
-// The life of an order, one machine for strategy, oeg, risk and sim. States are FIX 4.2's OrdStatus
-// (tag 39) without the ones that this pipeline cannot reach.
+// The life of an order: one machine for strategy, oeg, risk and sim.
 #pragma once
 
 #include <cstdint>
@@ -7,18 +6,6 @@
 #include "common/wire/order_messages.hpp"
 
 namespace tickpath::wire {
-
-enum class OrderState : std::uint8_t {
-  kPendingNew = 0,    // requested, not yet acknowledged by the venue
-  kWorking = 1,       // acknowledged, nothing filled
-  kPartlyFilled = 2,  // acknowledged, something filled, something left
-  kFilled = 3,        // final
-  kCanceled = 4,      // final
-  kRejected = 5,      // final
-  kExpired = 6,       // final
-};
-
-constexpr bool is_final(OrderState state) noexcept { return state >= OrderState::kFilled; }
 
 // What a report does to an order. `leaves` is the report's leaves_shares (looked at for fills
 // and replacements only). Returns false, and leaves `state` alone, where the report cannot follow
@@ -32,8 +19,9 @@ constexpr bool is_final(OrderState state) noexcept { return state >= OrderState:
 // Working      -         -         Partly/Full  Canceled  Expired  by leaves  same
 // PartlyFilled -         -         Partly/Full  Canceled  Expired  by leaves  same
 // final        -         -         -            -         -        -          same
-constexpr bool apply(OrderState& state, ReportKind kind, std::uint32_t leaves,
+constexpr bool apply(trading::OrderState& state, ReportKind kind, std::uint32_t leaves,
                      std::uint32_t cumulative) noexcept {
+  using trading::OrderState;
   if (is_request_reject(kind)) return true;
   if (is_final(state)) return changes_fill(kind);
   const bool pending = state == OrderState::kPendingNew;

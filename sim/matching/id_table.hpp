@@ -28,15 +28,16 @@ class IdTable {
   static constexpr std::uint32_t kRequest = 0xffff'ffff;
 
   static constexpr bool live(const Entry& entry) noexcept { return entry.node < kClosedBase; }
-  static constexpr std::uint32_t closed(wire::OrderState state, std::uint32_t filled = 0) noexcept {
+  static constexpr std::uint32_t closed(trading::OrderState state,
+                                        std::uint32_t filled = 0) noexcept {
     return kClosedBase | static_cast<std::uint32_t>(state) << 20 | filled;
   }
   static constexpr std::uint32_t filled(const Entry& entry) noexcept {
     return entry.node == kRequest ? 0 : entry.node & kFilledMask;
   }
-  static constexpr wire::OrderState final_state(const Entry& entry) noexcept {
-    return entry.node == kRequest ? wire::OrderState::kRejected
-                                  : static_cast<wire::OrderState>(entry.node >> 20 & 7);
+  static constexpr trading::OrderState final_state(const Entry& entry) noexcept {
+    return entry.node == kRequest ? trading::OrderState::kRejected
+                                  : static_cast<trading::OrderState>(entry.node >> 20 & 7);
   }
 
   explicit IdTable(std::uint32_t ids_max);

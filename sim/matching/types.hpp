@@ -14,7 +14,7 @@
 namespace tickpath::sim {
 
 using book::Locate;
-using wire::OrderState;
+using trading::OrderState;
 using wire::ReportKind;
 
 // What the venue takes: more than strategies send (common/wire), which are the first of each.

@@ -42,7 +42,7 @@ inline wire::OrderRequest bench_order(std::uint32_t counter, std::uint32_t instr
           .shares = shares,
           .kind = wire::RequestKind::kNew,
           .side = side,
-          .type = wire::OrderType::kLimit,
+          .type = trading::OrderType::kLimit,
           .strategy_id = kBenchStrategy};
 }
 

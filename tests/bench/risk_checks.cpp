@@ -75,10 +75,10 @@ int run(bool quick) {
   for (const wire::OrderRequest& request : requests) {
     std::uint32_t row = 0;
     const std::uint64_t begin = tsc_now().value;
-    const wire::RejectReason reason = gateway->check_new(slot, request, row);
+    const trading::RejectReason reason = gateway->check_new(slot, request, row);
     const std::uint64_t end = tsc_now().value;
     samples.add(end - begin);
-    refused += reason != wire::RejectReason::kNone ? 1 : 0;
+    refused += reason != trading::RejectReason::kNone ? 1 : 0;
   }
   if (refused != 0) {
     std::fprintf(stderr, "%zu of %zu orders were refused: nothing was measured\n", refused,

@@ -57,7 +57,7 @@ bool is_near(const fix::Fields& fields, const JournalRecord& record) {
 
 // What it is sent as depends on the market (oeg's protection).
 bool is_priced_by_oeg(const JournalRecord& record) {
-  return record.type == wire::OrderType::kMarket || record.type == wire::OrderType::kStop;
+  return record.type == trading::OrderType::kMarket || record.type == trading::OrderType::kStop;
 }
 
 // Terms that new orders and replacements have.
@@ -70,9 +70,9 @@ void compare_terms(Differs& differs, const JournalRecord& record, const Message&
       .in("stop_price", std::int64_t{record.stop_price}, message.stop_price.value);
   if (is_priced_by_oeg(record)) return;
   differs.in("price", std::int64_t{record.event.price}, message.price.value)
-      .in("type", record.type, static_cast<wire::OrderType>(message.type))
+      .in("type", record.type, static_cast<trading::OrderType>(message.type))
       .in("time_in_force", record.time_in_force,
-          static_cast<wire::TimeInForce>(message.time_in_force));
+          static_cast<trading::TimeInForce>(message.time_in_force));
 }
 
 // Whose it is.
@@ -139,25 +139,25 @@ const char* compare(const JournalRecord& record, const oeg::Order* order,
       event.report_kind == ReportKind::kAccepted || event.report_kind == ReportKind::kFill ||
       event.report_kind == ReportKind::kReplaced || event.report_kind == ReportKind::kRestated;
   differs.in("cumulative_shares", event.cumulative_shares, report.cum_qty);
-  if (says_left || wire::is_final(event.state))
+  if (says_left || trading::is_final(event.state))
     differs.in("leaves_shares", event.leaves_shares, report.leaves_qty);
   const bool refused =
       event.report_kind == ReportKind::kRejected || report.exec_type == fix::ExecType::kRejected;
   differs.in("reason", event.reason,
-             refused ? wire::RejectReason::kVenue : wire::RejectReason::kNone);
+             refused ? trading::RejectReason::kVenue : trading::RejectReason::kNone);
   return differs.first();
 }
 
 // While the order lives, "unknown" counts as "too late".
 const char* compare(const JournalRecord& record, const fix::OrderCancelReject& reject) {
-  const wire::RejectReason reason = oeg::reason_of(reject.reason);
+  const trading::RejectReason reason = oeg::reason_of(reject.reason);
   return Differs()
       .in("order_id", record.event.order_id, reject.cl_ord_id)
       .in("of_replace", record.event.report_kind == ReportKind::kReplaceRejected, reject.of_replace)
       .unless("report_kind", wire::is_request_reject(record.event.report_kind))
       .unless("reason", record.event.reason == reason ||
-                            (reason == wire::RejectReason::kUnknownOrder &&
-                             record.event.reason == wire::RejectReason::kTooLate))
+                            (reason == trading::RejectReason::kUnknownOrder &&
+                             record.event.reason == trading::RejectReason::kTooLate))
       .first();
 }
 
@@ -232,14 +232,14 @@ JournalAudit::Field JournalAudit::look_alone(const JournalRecord& record) const 
     differs.in("strategy_id", event.strategy_id, OrderId::strategy(event.order_id));
   if (event.event == EventKind::kRequested)
     return differs.in("report_kind", static_cast<int>(event.report_kind), 0)
-        .in("reason", event.reason, wire::RejectReason::kNone)
+        .in("reason", event.reason, trading::RejectReason::kNone)
         .in("own", record.own != 0, OrderId::strategy(event.order_id) == wire::kOwnStrategyId)
         .first();
   return differs.in("request_kind", event.request_kind, wire::RequestKind::kNew)
       .in("report_kind", event.report_kind, ReportKind::kRejected)
-      .unless("reason", event.reason != wire::RejectReason::kNone &&
-                            event.reason != wire::RejectReason::kVenue)
-      .in("state", event.state, wire::OrderState::kRejected)
+      .unless("reason", event.reason != trading::RejectReason::kNone &&
+                            event.reason != trading::RejectReason::kVenue)
+      .in("state", event.state, trading::OrderState::kRejected)
       .in("target_order_id", event.target_order_id, 0u)
       .in("leaves_shares", event.leaves_shares + event.cumulative_shares, 0u)
       .in("fix_seq", record.fix_seq + record.own, 0u)
@@ -256,7 +256,7 @@ JournalAudit::Field JournalAudit::look_at_request(const JournalRecord& record,
     differs.in("target_order_id", event.target_order_id, 0u)
         .in("leaves_shares", event.leaves_shares, event.shares)
         .in("cumulative_shares", event.cumulative_shares, 0u)
-        .in("state", event.state, wire::OrderState::kPendingNew);
+        .in("state", event.state, trading::OrderState::kPendingNew);
   } else if (order != nullptr) {
     differs
         .unless("target_order_id",
@@ -281,7 +281,7 @@ JournalAudit::Field JournalAudit::look_at_report(const JournalRecord& record,
                                                  const oeg::Order* order) const {
   const OrderEvent& event = record.event;
   if (order != nullptr) {
-    wire::OrderState after = order->state;
+    trading::OrderState after = order->state;
     (void)wire::apply(after, event.report_kind, event.leaves_shares, event.cumulative_shares);
     const bool answer = is_answer_of(*order, event);
     Differs differs;
@@ -303,13 +303,13 @@ JournalAudit::Field JournalAudit::look_at_report(const JournalRecord& record,
           .in("price", event.price, 0u)
           .in("price_hundredths", event.price_hundredths, 0)
           .in("fee", record.fee(), 0);
-    if (wire::is_final(after)) differs.in("leaves_shares", event.leaves_shares, 0u);
+    if (trading::is_final(after)) differs.in("leaves_shares", event.leaves_shares, 0u);
     if (wire::is_request_reject(event.report_kind))
       differs
           .in("report_kind", event.report_kind,
               event.order_id == order->pending_id ? wire::reject_of(order->pending_kind)
                                                   : ReportKind::kCancelRejected)
-          .in("leaves_shares", event.leaves_shares, wire::is_final(after) ? 0u : order->leaves)
+          .in("leaves_shares", event.leaves_shares, trading::is_final(after) ? 0u : order->leaves)
           .in("cumulative_shares", event.cumulative_shares, order->cumulative)
           .in("execution_id", record.execution_id, 0u);
     if (differs.first() != nullptr) return differs.first();
@@ -365,7 +365,7 @@ JournalAudit::Field JournalAudit::look_at_request_message(const JournalRecord& r
 bool JournalAudit::has_report(const JournalRecord& record) const {
   return venue_ != nullptr && record.sequence > session_began_at_ &&
          record.fix_seq != 0 &&  // else it is of oeg itself, or of a person
-         record.event.reason != wire::RejectReason::kSessionDown &&
+         record.event.reason != trading::RejectReason::kSessionDown &&
          record.fix_seq >= venue_->oldest();
 }
 
@@ -412,7 +412,8 @@ JournalAudit::Field JournalAudit::look_at_price(const JournalRecord& record,
                                                 const oeg::Order& order,
                                                 std::int64_t reported) const {
   if (wire::changes_fill(record.event.report_kind)) return nullptr;
-  if (record.type == wire::OrderType::kPegged) return nullptr;  // the exchange's, as the market is
+  if (record.type == trading::OrderType::kPegged)
+    return nullptr;  // the exchange's, as the market is
   const bool replaced = record.event.report_kind == ReportKind::kReplaced;
   std::int64_t limit = replaced ? order.pending_price : order.price;
   if (is_priced_by_oeg(record)) {

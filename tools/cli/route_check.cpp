@@ -151,13 +151,13 @@ class Checker {
         continue;
       }
       const TradedOrder& order = found->second.order;
-      if (wire::refuses_every_order(order.reason)) ++in_vain_;
+      if (trading::refuses_every_order(order.reason)) ++in_vain_;
       const bool limit = decision.head().type == TICKPATH_LIMIT;
       const std::uint32_t price = limit ? venue.price : 0;
       const bool terms = order.side == decision.side() && order.price == price &&
                          (order.shares == venue.shares || venue.rests != 0);
       const bool ends = venue.rests != 0 || !limit ||
-                        order.time_in_force == wire::TimeInForce::kImmediateOrCancel;
+                        order.time_in_force == trading::TimeInForce::kImmediateOrCancel;
       judge(RouteCheck::kSent, terms && ends, [&] {
         return decision.name() +
                formatted(": %u at %s were decided for venue %u, oeg has %u at %s", venue.shares,

@@ -48,7 +48,7 @@ class Reader {
     trades_.orders.push_back({event.order_id, record.realtime_ns, event.trace_id, symbol(record),
                               event.strategy_id, event.side, record.type, record.time_in_force,
                               event.price, record.order_shares, 0, event.state,
-                              wire::RejectReason::kNone});
+                              trading::RejectReason::kNone});
     trades_.orders.back().exchange_time_ns = record.exchange_time_ns();
   }
 

@@ -20,13 +20,13 @@ struct TradedOrder {
   std::string symbol;
   std::uint8_t strategy = 0;
   Side side = Side::kBuy;
-  wire::OrderType type = wire::OrderType::kLimit;
-  wire::TimeInForce time_in_force = wire::TimeInForce::kDay;
+  trading::OrderType type = trading::OrderType::kLimit;
+  trading::TimeInForce time_in_force = trading::TimeInForce::kDay;
   std::uint32_t price = 0;   // in effect; 0: none
   std::uint32_t shares = 0;  // in effect
   std::uint32_t filled = 0;
-  wire::OrderState state = wire::OrderState::kPendingNew;
-  wire::RejectReason reason = wire::RejectReason::kNone;
+  trading::OrderState state = trading::OrderState::kPendingNew;
+  trading::RejectReason reason = trading::RejectReason::kNone;
   bool triggered = false;    // a stop order, and the venue told that its price was reached
   std::string venue_text{};  // what the venue said last of it or of a request to change it
   // The exchange's time of day when it was sent, by the feed as oeg had it; 0: not known.

@@ -54,10 +54,11 @@ Table orders_table(const Trades& trades) {
     table.rows.push_back(
         {utc_text_ns(order.sent_ns, 9), time_of_day(order.exchange_time_ns),
          std::to_string(order.strategy), std::to_string(order.id), order.symbol, text(order.side),
-         std::string(wire::name(order.type)), std::string(wire::name(order.time_in_force)),
+         std::string(trading::name(order.type)), std::string(trading::name(order.time_in_force)),
          order.price == 0 ? "" : money(order.price), std::to_string(order.shares),
-         std::to_string(order.filled), std::string(wire::name(order.state)),
-         order.reason == wire::RejectReason::kNone ? "" : std::string(wire::name(order.reason)),
+         std::to_string(order.filled), std::string(trading::name(order.state)),
+         order.reason == trading::RejectReason::kNone ? ""
+                                                      : std::string(trading::name(order.reason)),
          tick_text(order.trace_id), order.triggered ? "yes" : "", order.venue_text});
   return table;
 }
@@ -109,8 +110,8 @@ void count_orders(const Trades& trades, HeldByKey& all) {
   for (const TradedOrder& order : trades.orders) {
     Held& held = all[{order.strategy, order.symbol}];
     ++held.orders;
-    if (order.state != wire::OrderState::kRejected) continue;
-    const bool by_venue = order.reason == wire::RejectReason::kVenue;
+    if (order.state != trading::OrderState::kRejected) continue;
+    const bool by_venue = order.reason == trading::RejectReason::kVenue;
     ++(by_venue ? held.rejected : held.refused);
   }
 }
@@ -176,8 +177,8 @@ Table overview_table(const Trades& trades, const std::vector<control::ProfitSumm
 Table refusals_table(const Trades& trades) {
   std::map<std::pair<std::string, std::string>, std::uint64_t> counts;
   for (const TradedOrder& order : trades.orders)
-    if (order.state == wire::OrderState::kRejected)
-      ++counts[{std::string(wire::name(order.reason)), order.venue_text}];
+    if (order.state == trading::OrderState::kRejected)
+      ++counts[{std::string(trading::name(order.reason)), order.venue_text}];
   std::vector<std::pair<std::pair<std::string, std::string>, std::uint64_t>> sorted(counts.begin(),
                                                                                     counts.end());
   std::ranges::stable_sort(sorted,

@@ -67,7 +67,7 @@ class Reader {
         event.event == wire::EventKind::kReported || event.event == wire::EventKind::kException;
     const bool asks = event.event == wire::EventKind::kRequested;
     const std::string_view symbol(record.symbol, ::strnlen(record.symbol, sizeof(record.symbol)));
-    const bool none = event.reason == wire::RejectReason::kNone;
+    const bool none = event.reason == trading::RejectReason::kNone;
     row_.clear();
     row_.text(source_.run)
         .number(record.sequence)
@@ -87,15 +87,15 @@ class Reader {
         .text(event.side == Side::kBuy    ? "buy"
               : event.side == Side::kSell ? "sell"
                                           : "")
-        .text(report ? "" : wire::name(record.type))
-        .text(report ? "" : wire::name(record.time_in_force))
+        .text(report ? "" : trading::name(record.type))
+        .text(report ? "" : trading::name(record.time_in_force))
         .number(event.price)
         .number(event.price_hundredths)
         .number(std::uint64_t{report ? event.shares : record.order_shares})
         .number(std::uint64_t{event.leaves_shares})
         .number(std::uint64_t{event.cumulative_shares})
-        .text(wire::name(event.state))
-        .text(none ? "" : wire::name(event.reason))
+        .text(trading::name(event.state))
+        .text(none ? "" : trading::name(event.reason))
         .number(report ? record.execution_id : 0);
     sink_(record.sequence, row_.bytes());
   }

@@ -215,8 +215,8 @@ bool Place::order() {
   record.event.side = Side::kBuy;
   record.event.strategy_id = kStrategy;
   record.fix_seq = store_.next_sender;
-  record.type = wire::OrderType::kLimit;
-  record.time_in_force = wire::TimeInForce::kDay;
+  record.type = trading::OrderType::kLimit;
+  record.time_in_force = trading::TimeInForce::kDay;
   std::memcpy(record.symbol, "SIM", 3);
   if (!pair.append(record)) {
     around_.problem = "no room for an order that was admitted";

@@ -256,7 +256,7 @@ class OneDecision : public ::testing::Test {
     fate.order.side = Side::kBuy;
     fate.order.shares = run.decisions[0].record.venues[at].shares;
     fate.order.price = run.decisions[0].record.venues[at].price;
-    fate.order.time_in_force = wire::TimeInForce::kImmediateOrCancel;
+    fate.order.time_in_force = trading::TimeInForce::kImmediateOrCancel;
     TradedFill made;
     made.shares = shares;
     made.price = {price};
@@ -337,7 +337,7 @@ TEST_F(OneDecision, AnOrderOtherThanDecidedIsFound) {
       rule(RouteCheck::kSent).examples,
       ElementsAre(HasSubstr("50 at 1.0100 were decided for venue 2, oeg has 50 at 1.0200")));
   run.fates[101].order.price = 10'100;
-  run.fates[101].order.time_in_force = wire::TimeInForce::kDay;
+  run.fates[101].order.time_in_force = trading::TimeInForce::kDay;
   EXPECT_EQ(rule(RouteCheck::kSent).broken, 1u) << "it would rest";
 }
 
@@ -395,7 +395,7 @@ TEST_F(OneDecision, SaysWhereAnOegAcceptedNothingAndWhatWentThereInVain) {
   run.decisions[1].record.venues[1].left_out = LeftOut::kNotAccepting;
   run.decisions[1].record.venues[1].shares = 0;
   run.decisions[1].record.venues[1].order_id = 0;
-  run.fates[101].order.reason = wire::RejectReason::kSessionDown;
+  run.fates[101].order.reason = trading::RejectReason::kSessionDown;
   const RouteCheck check = check_routes(run);
   EXPECT_THAT(check.figures,
               Contains(HasSubstr("1 times a venue was left out because its oeg accepted no")));

@@ -13,7 +13,7 @@ namespace tickpath::cli {
 namespace {
 
 using ::testing::HasSubstr;
-using wire::OrderState;
+using trading::OrderState;
 using wire::ReportKind;
 
 class TradesOfAJournal : public ::testing::Test {
@@ -28,8 +28,8 @@ class TradesOfAJournal : public ::testing::Test {
     record.realtime_ns = 1'700'000'000'123'456'789;
     record.execution_id = event.event == wire::EventKind::kReported ? 77 : 0;
     record.order_shares = shares;
-    record.type = wire::OrderType::kPegged;
-    record.time_in_force = wire::TimeInForce::kGoodTillCancel;
+    record.type = trading::OrderType::kPegged;
+    record.time_in_force = trading::TimeInForce::kGoodTillCancel;
     std::memcpy(record.symbol, "AAPL", 4);
     record.set_exchange_time(exchange_time_ns);
     ASSERT_TRUE(journal.append(record));
@@ -113,7 +113,7 @@ TEST_F(TradesOfAJournal, HoldWhatWasRefusedWithItsReason) {
   refused.event = wire::EventKind::kRefused;
   refused.report_kind = ReportKind::kRejected;
   refused.state = OrderState::kRejected;
-  refused.reason = wire::RejectReason::kPriceCollar;
+  refused.reason = trading::RejectReason::kPriceCollar;
   append(journal, refused, 100);
   const Trades trades = read_trades(options().path);
   EXPECT_THAT(orders_csv(trades),
@@ -133,7 +133,7 @@ TEST_F(TradesOfAJournal, ShowWhatTheVenueSaidOfAnOrderOrOfARequestToChangeIt) {
   };
   append(journal, requested(1, wire::RequestKind::kNew, 0, 1'000'000), 100);
   wire::OrderEvent rejected = reported(1, ReportKind::kRejected, 1, OrderState::kRejected);
-  rejected.reason = wire::RejectReason::kVenue;
+  rejected.reason = trading::RejectReason::kVenue;
   append(journal, rejected, 0);
   say(1, "Price (44) is off the tick, \"cents\"");
   append(journal, requested(2, wire::RequestKind::kNew, 0, 1'000'000), 100);

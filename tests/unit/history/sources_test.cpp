@@ -174,8 +174,8 @@ oeg::JournalRecord record(wire::OrderEvent event) {
   made.event = event;
   made.realtime_ns = 1'700'000'000'000'000'000;
   made.order_shares = 300;
-  made.type = wire::OrderType::kLimit;
-  made.time_in_force = wire::TimeInForce::kDay;
+  made.type = trading::OrderType::kLimit;
+  made.time_in_force = trading::TimeInForce::kDay;
   std::memcpy(made.symbol, "MSFT", 4);
   return made;
 }
@@ -206,7 +206,7 @@ TEST(JournalRows, NameTheOrderAsItWasFirstSentThroughReplacements) {
        .event = EventKind::kRefused,
        .report_kind = ReportKind::kRejected,
        .request_kind = RequestKind::kNew,
-       .reason = wire::RejectReason::kDuplicateOrderId}};
+       .reason = trading::RejectReason::kDuplicateOrderId}};
   for (const wire::OrderEvent& event : events) {
     oeg::JournalRecord made = record(event);
     ASSERT_TRUE(journal.append(made));

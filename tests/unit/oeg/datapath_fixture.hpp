@@ -118,8 +118,8 @@ struct Strategy {
   int reports = 0;
   int fills = 0;
   int canceled = 0;
-  std::string text;                         // of the venue; each ends with '|'
-  std::vector<wire::RejectReason> refuses;  // as it was told
+  std::string text;                            // of the venue; each ends with '|'
+  std::vector<trading::RejectReason> refuses;  // as it was told
   bool up = false;
 };
 
@@ -251,7 +251,7 @@ class OegDatapathTest : public ::testing::Test {
   void turns(int count) {
     while (count-- > 0) turn();
   }
-  std::uint64_t refused_for(wire::RejectReason reason) const {
+  std::uint64_t refused_for(trading::RejectReason reason) const {
     return oeg_->gateway().counters().refused_for[static_cast<std::size_t>(reason)].get();
   }
   // The answer to a new order that rests: kAccepted, or why not.
@@ -280,7 +280,7 @@ class OegDatapathTest : public ::testing::Test {
             .shares = 10,
             .kind = wire::RequestKind::kNew,
             .side = Side::kBuy,
-            .type = wire::OrderType::kLimit};
+            .type = trading::OrderType::kLimit};
   }
 
   test_support::Folder folder_;

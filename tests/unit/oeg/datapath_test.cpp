@@ -15,7 +15,7 @@ TEST_F(OegDatapathTest, TheVenuesOwnReasonReachesTheStrategyAheadOfItsReportAndT
   ASSERT_EQ(client_->send(order(Exchange::kRefusedPrice)), link::SendStatus::kOk);
   until([&] { return strategy_.reports == 1; });
   EXPECT_EQ(strategy_.last.kind, wire::ReportKind::kRejected);
-  EXPECT_EQ(strategy_.last.reason, wire::RejectReason::kVenue);
+  EXPECT_EQ(strategy_.last.reason, trading::RejectReason::kVenue);
   EXPECT_EQ(strategy_.text, std::string(Exchange::kRefusal) + "|");
   VenueText text;
   ASSERT_TRUE(oeg_->pop_venue_text(text));
@@ -156,7 +156,7 @@ class OegWithRisk : public OegDatapathTest {
 // The blocks of the risk before it are no sign that this one watches anything.
 TEST_F(OegWithRisk, ARiskThatReturnsCountsAsAliveFromItsOwnFirstBlockOn) {
   connect_both();
-  EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kRiskAbsent);
+  EXPECT_EQ(answer_to_an_order().reason, trading::RejectReason::kRiskAbsent);
   connect_risk();
   turns(100);
   EXPECT_FALSE(oeg_->risk().alive()) << "connected, but has written nothing";
@@ -168,7 +168,7 @@ TEST_F(OegWithRisk, ARiskThatReturnsCountsAsAliveFromItsOwnFirstBlockOn) {
   connect_risk();
   turns(100);
   EXPECT_FALSE(oeg_->risk().alive());
-  EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kRiskAbsent);
+  EXPECT_EQ(answer_to_an_order().reason, trading::RejectReason::kRiskAbsent);
   ASSERT_TRUE(risk_->write({}));
   until([&] { return oeg_->risk().alive(); });
   EXPECT_EQ(answer_to_an_order().kind, wire::ReportKind::kAccepted);
@@ -182,9 +182,9 @@ TEST_F(OegWithRisk, AKillStaysWhenRiskIsGoneAndIsThereForTheNextRiskToRead) {
   block.kill_version = 3;
   ASSERT_TRUE(risk_->write(block));
   until([&] { return oeg_->risk().alive(); });
-  EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kKillSwitch);
+  EXPECT_EQ(answer_to_an_order().reason, trading::RejectReason::kKillSwitch);
   lose_risk();
-  EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kKillSwitch);
+  EXPECT_EQ(answer_to_an_order().reason, trading::RejectReason::kKillSwitch);
   connect_risk();
   wire::ControlBlock found{};
   ASSERT_TRUE(risk_->found(found));
@@ -227,7 +227,7 @@ TEST_F(OegWithRisk, WhatARiskWritesThatWasReplacedIsReadByNobody) {
   turns(100);
   EXPECT_TRUE(oeg_->risk().kills().killed(kRemoteStrategy));
   EXPECT_EQ(oeg_->risk().in_effect().kill_version, 3u);
-  EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kKillSwitch);
+  EXPECT_EQ(answer_to_an_order().reason, trading::RejectReason::kKillSwitch);
 }
 
 class OegWithAnImpatientEye : public OegWithRisk {
@@ -264,7 +264,7 @@ TEST_F(OegWithRisk, ALeaderHasTheNewestKillSwitchThatWasReplicatedAndItsRiskRead
   oeg_->risk().take_replicated(replicated, false);
   EXPECT_FALSE(oeg_->risk().kills().killed(kRemoteStrategy)) << "risk brings it in a moment";
   oeg_->risk().take_replicated(replicated, true);
-  EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kKillSwitch);
+  EXPECT_EQ(answer_to_an_order().reason, trading::RejectReason::kKillSwitch);
   until([&] { return oeg_->risk().vacant(); });
   connect_risk();
   wire::ControlBlock found{};
@@ -283,7 +283,7 @@ TEST_F(OegDatapathTest, KillsOfTheLastRunHoldBeforeRiskHasSaidAnything) {
   kept.kills.push_back(control::KillTable::undescribed(kRemoteStrategy, false));
   oeg_->risk().restore_kills(kept);
   connect_both();
-  EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kKillSwitch);
+  EXPECT_EQ(answer_to_an_order().reason, trading::RejectReason::kKillSwitch);
   connect_risk();
   turns(100);
   wire::ControlBlock found{};
@@ -367,7 +367,7 @@ TEST_F(OegDatapathTest, LetsTheVenueWaitWhileTheJournalHasNoRoomAndBooksEveryFil
   ASSERT_EQ(client_->send(order(400'000)), link::SendStatus::kOk);
   for (int i = 0; i < 100; ++i) turn();
   EXPECT_LT(strategy_.fills, 100);
-  EXPECT_EQ(refused_for(wire::RejectReason::kJournalFull), 0u);
+  EXPECT_EQ(refused_for(trading::RejectReason::kJournalFull), 0u);
   oeg_->journal().maintain(0);
   for (int tick = 1; strategy_.fills < 100 || exchange_->orders < 11; ++tick) {
     until([&] { return !oeg_->gateway().ready() || exchange_->orders == 11; });
@@ -377,7 +377,7 @@ TEST_F(OegDatapathTest, LetsTheVenueWaitWhileTheJournalHasNoRoomAndBooksEveryFil
   }
   EXPECT_EQ(oeg_->gateway().ledger().position(0).row.position_shares, 100);
   EXPECT_EQ(oeg_->gateway().counters().journal_lost.get(), 0u);
-  EXPECT_EQ(refused_for(wire::RejectReason::kJournalFull), 0u);
+  EXPECT_EQ(refused_for(trading::RejectReason::kJournalFull), 0u);
   EXPECT_EQ(oeg_->gateway().ledger().open_orders(), 1u);
 }
 
@@ -397,7 +397,7 @@ TEST_F(OegDatapathTest, SendsNoOrderWhileReportsOfTheVenueAreMissing) {
   connect_strategy();
   say(3, "0");
   until([&] { return oeg_->session().behind_gap(); });
-  EXPECT_EQ(answer_to_an_order().reason, wire::RejectReason::kVenueGap);
+  EXPECT_EQ(answer_to_an_order().reason, trading::RejectReason::kVenueGap);
   say(2, "4", "123=Y|36=3|");
   until([&] { return !oeg_->session().behind_gap(); });
   ASSERT_EQ(client_->send(order(400'000)), link::SendStatus::kOk);
@@ -453,7 +453,7 @@ TEST_F(OegDatapathTest, RefusesOrdersWhileTheVenueIsAway) {
   ASSERT_EQ(client_->send(order(400'000)), link::SendStatus::kOk);
   until([&] { return strategy_.reports == 1; });
   EXPECT_EQ(strategy_.last.kind, wire::ReportKind::kRejected);
-  EXPECT_EQ(strategy_.last.reason, wire::RejectReason::kSessionDown);
+  EXPECT_EQ(strategy_.last.reason, trading::RejectReason::kSessionDown);
   connect_venue();
   ASSERT_EQ(client_->send(order(400'000)), link::SendStatus::kOk);
   until([&] { return strategy_.reports == 2; });
@@ -461,19 +461,19 @@ TEST_F(OegDatapathTest, RefusesOrdersWhileTheVenueIsAway) {
 }
 
 TEST_F(OegDatapathTest, TellsAStrategyThatItsSessionIsCutInTheTurnThatFindsIt) {
-  using Reasons = std::vector<wire::RejectReason>;
+  using Reasons = std::vector<trading::RejectReason>;
   connect_both();
   until([&] { return !strategy_.refuses.empty(); });
-  EXPECT_EQ(strategy_.refuses, Reasons{wire::RejectReason::kNone});
+  EXPECT_EQ(strategy_.refuses, Reasons{trading::RejectReason::kNone});
   ::shutdown(session_->fd(), SHUT_RDWR);
   while (oeg_->session().logged_on()) oeg_->turn();
   client_->poll(strategy_);
   EXPECT_EQ(strategy_.refuses,
-            (Reasons{wire::RejectReason::kNone, wire::RejectReason::kSessionDown}));
+            (Reasons{trading::RejectReason::kNone, trading::RejectReason::kSessionDown}));
   until([&] { return !session_->connected(); });
   connect_venue();
   until([&] { return strategy_.refuses.size() == 3; });
-  EXPECT_EQ(strategy_.refuses.back(), wire::RejectReason::kNone);
+  EXPECT_EQ(strategy_.refuses.back(), trading::RejectReason::kNone);
   EXPECT_EQ(strategy_.reports, 0) << "it is about no order";
 }
 

@@ -430,7 +430,7 @@ TEST_F(ExecutionsTest, ARejectionAfterTheAcceptanceEndsTheOrder) {
   report(fix::ExecType::kRejected, id(1), 0, 0);
   expect_holds(0, 0, 0);
   EXPECT_EQ(last().kind, wire::ReportKind::kExpired);
-  EXPECT_EQ(last().reason, wire::RejectReason::kVenue);
+  EXPECT_EQ(last().reason, trading::RejectReason::kVenue);
 }
 
 TEST_F(ExecutionsTest, DoneForDayEndsTheOrderAndStoppedAndSuspendedDoNot) {

@@ -153,7 +153,7 @@ struct GatewayFixture {
             .shares = shares,
             .kind = wire::RequestKind::kNew,
             .side = side,
-            .type = wire::OrderType::kLimit};
+            .type = trading::OrderType::kLimit};
   }
   wire::OrderRequest cancel(std::uint32_t counter, std::uint64_t target) {
     return {.order_id = id(counter),
@@ -170,10 +170,10 @@ struct GatewayFixture {
     return request;
   }
   // Sends it; the reason if it was refused.
-  wire::RejectReason request(const wire::OrderRequest& what) {
+  trading::RejectReason request(const wire::OrderRequest& what) {
     const std::size_t before = strategies.reports.size();
     gateway->on_request(0, what);
-    return strategies.reports.size() == before ? wire::RejectReason::kNone
+    return strategies.reports.size() == before ? trading::RejectReason::kNone
                                                : strategies.reports.back().reason;
   }
   fix::MessageInfo info() { return {++report_seq, false, {}}; }

@@ -6,7 +6,7 @@ namespace tickpath::oeg::gateway_tests {
 namespace {
 
 using fix::ExecType;
-using wire::RejectReason;
+using trading::RejectReason;
 using wire::ReportKind;
 
 class Gateway : public ::testing::Test, protected GatewayFixture {};
@@ -45,7 +45,7 @@ TEST_F(Gateway, JournalsBeforeItSendsWithTheNumberItSends) {
   // risk hears the same, in the same order.
   ASSERT_EQ(events.events.size(), 2u);
   EXPECT_EQ(events.events[0].event, wire::EventKind::kRequested);
-  EXPECT_EQ(events.events[1].state, wire::OrderState::kWorking);
+  EXPECT_EQ(events.events[1].state, trading::OrderState::kWorking);
 }
 
 TEST_F(Gateway, CancelsAnOrderByItsOwner) {
@@ -135,7 +135,7 @@ TEST_F(Gateway, TellsThatAStopOrderWasTriggeredHoweverTheVenueSaysIt) {
   for (const auto& [counter, type] :
        {std::pair{1u, ExecType::kRestated}, {2u, ExecType::kTriggered}}) {
     wire::OrderRequest stop = limit_order(counter, 1'010'000);
-    stop.type = wire::OrderType::kStopLimit;
+    stop.type = trading::OrderType::kStopLimit;
     stop.stop_price = 1'005'000;
     ASSERT_EQ(request(stop), RejectReason::kNone);
     accept(id(counter));
@@ -144,13 +144,13 @@ TEST_F(Gateway, TellsThatAStopOrderWasTriggeredHoweverTheVenueSaysIt) {
                                    .leaves_qty = 100,
                                    .exec_type = type,
                                    .symbol = fix::Symbol::from("AAPL")};
-    if (type == ExecType::kRestated) triggered.order_type = fix::OrderType::kLimit;
+    if (type == ExecType::kRestated) triggered.order_type = trading::OrderType::kLimit;
     gateway->on_execution_report(triggered, info());
     EXPECT_EQ(last().kind, ReportKind::kTriggered);
     EXPECT_EQ(last().order_id, id(counter));
     EXPECT_EQ(last().leaves_shares, 100u);
     EXPECT_EQ(journal.records.back().event.report_kind, ReportKind::kTriggered);
-    EXPECT_EQ(events.events.back().state, wire::OrderState::kWorking);
+    EXPECT_EQ(events.events.back().state, trading::OrderState::kWorking);
   }
   EXPECT_EQ(gateway->counters().reports.triggered.get(), 2u);
   EXPECT_EQ(gateway->counters().reports.restated.get(), 0u);
@@ -163,7 +163,7 @@ TEST_F(Gateway, ARestatementThatOnlyRepeatsTheTypeOfALimitOrderTriggersNothing) 
                                 .cl_ord_id = id(1),
                                 .leaves_qty = 60,
                                 .exec_type = ExecType::kRestated,
-                                .order_type = fix::OrderType::kLimit,
+                                .order_type = trading::OrderType::kLimit,
                                 .symbol = fix::Symbol::from("AAPL")},
                                info());
   EXPECT_EQ(last().kind, ReportKind::kRestated);
@@ -387,7 +387,7 @@ TEST_F(Gateway, SendsCancelsOnlyWhileReportsOfTheVenueAreMissing) {
   EXPECT_EQ(request(limit_order(4)), RejectReason::kVenueGap);
   EXPECT_EQ(request(replace(5, id(1), 1'000'000, 200)), RejectReason::kVenueGap);
   EXPECT_EQ(request(cancel(6, id(1))), RejectReason::kNone);
-  EXPECT_EQ(wire::name(RejectReason::kVenueGap), "venue_gap");
+  EXPECT_EQ(trading::name(RejectReason::kVenueGap), "venue_gap");
   gateway->on_strategy_lost(0);
   turn_to_the_end();
   EXPECT_EQ(venue.orders.size(), 3u);
@@ -555,19 +555,19 @@ TEST_F(Gateway, AStrategyThatNeverTradedMakesRoomForAnother) {
 TEST_F(Gateway, MeasuresAReplacedStopOrderLikeANewOne) {
   limit({.collar_basis_points = 10});
   wire::OrderRequest stop = limit_order(1, 0);
-  stop.type = wire::OrderType::kStop;
+  stop.type = trading::OrderType::kStop;
   stop.stop_price = 1'100'000;
   ASSERT_EQ(request(stop), RejectReason::kNone);
   accept(id(1));
   wire::OrderRequest later = replace(2, id(1), 0, 50);
-  later.type = wire::OrderType::kStop;
+  later.type = trading::OrderType::kStop;
   EXPECT_EQ(request(later), RejectReason::kMalformed) << "without a stop price";
   later.order_id = id(3);
   later.stop_price = 1'200'000;
   EXPECT_EQ(request(later), RejectReason::kNone);
   ASSERT_EQ(venue.replaces.size(), 1u);
   const fix::OrderCancelReplaceRequest& sent = venue.replaces.back();
-  EXPECT_EQ(sent.type, fix::OrderType::kStopLimit) << "as it was sent at first";
+  EXPECT_EQ(sent.type, trading::OrderType::kStopLimit) << "as it was sent at first";
   EXPECT_EQ(sent.stop_price.value, 1'200'000);
   EXPECT_EQ(sent.price.value, 1'201'200) << "the collar";
   EXPECT_EQ(sent.order_qty, 50u);

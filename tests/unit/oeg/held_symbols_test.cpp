@@ -14,14 +14,14 @@ TEST(HeldSymbols, HoldsASymbolUntilItsExceptionIsCleared) {
   GatewayFixture f;
   f.options.stop_on_exception = true;
   f.start();
-  EXPECT_EQ(f.request(f.limit_order(1)), wire::RejectReason::kNone);
+  EXPECT_EQ(f.request(f.limit_order(1)), trading::RejectReason::kNone);
   f.accept(f.id(1));
   f.report(fix::ExecType::kPartialFill, 999, 1, 1, 1, 1'000'000);  // of no order
-  EXPECT_EQ(f.request(f.limit_order(2)), wire::RejectReason::kException);
-  EXPECT_EQ(f.request(f.replace(3, f.id(1), 1'000'000, 50)), wire::RejectReason::kException);
-  EXPECT_EQ(f.request(f.cancel(4, f.id(1))), wire::RejectReason::kNone);
+  EXPECT_EQ(f.request(f.limit_order(2)), trading::RejectReason::kException);
+  EXPECT_EQ(f.request(f.replace(3, f.id(1), 1'000'000, 50)), trading::RejectReason::kException);
+  EXPECT_EQ(f.request(f.cancel(4, f.id(1))), trading::RejectReason::kNone);
   f.gateway->release_symbol(fix::Symbol::from("AAPL"));
-  EXPECT_EQ(f.request(f.limit_order(5)), wire::RejectReason::kNone);
+  EXPECT_EQ(f.request(f.limit_order(5)), trading::RejectReason::kNone);
 }
 
 // So that the router leaves the venue out for it, instead of meeting refusals.
@@ -29,7 +29,7 @@ TEST(HeldSymbols, TellsEachStrategyWhichSymbolsAreHeldAndWhenTheyAreNot) {
   GatewayFixture f;
   f.options.stop_on_exception = true;
   f.start();
-  using Told = std::vector<std::pair<std::uint32_t, wire::RejectReason>>;
+  using Told = std::vector<std::pair<std::uint32_t, trading::RejectReason>>;
   const auto told = [&] {
     f.strategies.reports.clear();
     f.turn_to_the_end();
@@ -39,12 +39,12 @@ TEST(HeldSymbols, TellsEachStrategyWhichSymbolsAreHeldAndWhenTheyAreNot) {
         told.emplace_back(report.instrument_id, report.reason);
     return told;
   };
-  constexpr auto kNone = wire::RejectReason::kNone;
+  constexpr auto kNone = trading::RejectReason::kNone;
   EXPECT_EQ(told(), Told{}) << "none is held";
   const std::uint32_t apple = f.gateway->instruments().id_of("AAPL");
   ASSERT_NE(apple, wire::kNoInstrument);
   f.gateway->hold_symbol(fix::Symbol::from("AAPL"));
-  const Told one{{wire::kNoInstrument, kNone}, {apple, wire::RejectReason::kException}};
+  const Told one{{wire::kNoInstrument, kNone}, {apple, trading::RejectReason::kException}};
   f.strategies.credits = 0;
   EXPECT_EQ(told(), Told{});
   EXPECT_TRUE(f.gateway->reports_wait());
@@ -76,17 +76,17 @@ TEST(HeldSymbols, HoldsASymbolHoweverManyExceptionsOthersHave) {
   for (int i = 0; i < 5'000; ++i) hold("MSFT");
   hold("AAPL");
   hold("AAPL");
-  EXPECT_EQ(f.request(f.limit_order(1)), wire::RejectReason::kException);
+  EXPECT_EQ(f.request(f.limit_order(1)), trading::RejectReason::kException);
   release("AAPL");
-  EXPECT_EQ(f.request(f.limit_order(2)), wire::RejectReason::kException) << "one is open";
+  EXPECT_EQ(f.request(f.limit_order(2)), trading::RejectReason::kException) << "one is open";
   release("AAPL");
-  EXPECT_EQ(f.request(f.limit_order(3)), wire::RejectReason::kNone);
+  EXPECT_EQ(f.request(f.limit_order(3)), trading::RejectReason::kNone);
   for (int i = 0; i < 5'000; ++i) release("MSFT");
   // More symbols than there is room for: none is let through for that.
   for (int i = 0; i < 4'100; ++i) hold("S" + std::to_string(i));
-  EXPECT_EQ(f.request(f.limit_order(4)), wire::RejectReason::kException);
+  EXPECT_EQ(f.request(f.limit_order(4)), trading::RejectReason::kException);
   for (int i = 4'096; i < 4'100; ++i) release("S" + std::to_string(i));
-  EXPECT_EQ(f.request(f.limit_order(5)), wire::RejectReason::kNone);
+  EXPECT_EQ(f.request(f.limit_order(5)), trading::RejectReason::kNone);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ TEST_F(JournalTest, ANewDayCarriesPositionsAndUsedIdsAndNothingElse) {
 TEST_F(JournalTest, ANewDayCarriesOrdersThatOutliveADay) {
   GatewayFixture f;
   wire::OrderRequest lasting = f.limit_order(1, 990'000, 300);
-  lasting.time_in_force = wire::TimeInForce::kGoodTillCancel;
+  lasting.time_in_force = trading::TimeInForce::kGoodTillCancel;
   lasting.display_shares = 100;
   f.request(lasting);
   f.accept(f.id(1), 300);

@@ -206,7 +206,7 @@ std::vector<Message> messages() {
       {"done for the day, of an order that lives on, with a doubt",
        [](auto& f) {
          auto order = f.limit_order(1);
-         order.time_in_force = wire::TimeInForce::kGoodTillCancel;
+         order.time_in_force = trading::TimeInForce::kGoodTillCancel;
          f.request(order);
          f.accept(f.id(1));
        },

@@ -88,7 +88,7 @@ inline std::vector<JournalRecord> random_day(unsigned seed, int steps) {
     if (step % 20 == 19) f.report(ExecType::kPartialFill, 999, 1, 1, 1, 1'000'000);  // of none
     const std::uint64_t id = live[random() % live.size()];
     Order& order = *f.gateway->ledger().find(id);
-    if (order.state == wire::OrderState::kPendingNew) {
+    if (order.state == trading::OrderState::kPendingNew) {
       f.accept(id, 300);
     } else if (order.pending_id != 0) {
       const std::uint64_t pending = order.pending_id;

@@ -7,7 +7,7 @@ namespace tickpath::oeg {
 namespace {
 
 using fix::ExecType;
-using wire::RejectReason;
+using trading::RejectReason;
 using wire::ReportKind;
 
 wire::ControlBlock kill_of(std::uint32_t id, bool cancel = true) {

@@ -94,7 +94,7 @@ class Steps {
     ledger.add(order);
   }
   void request(Ledger& ledger, Order& order, wire::RequestKind kind) {
-    if (order.pending_id != 0 || wire::is_final(order.state)) return;
+    if (order.pending_id != 0 || trading::is_final(order.state)) return;
     const std::uint64_t id = ++last_id_;
     ledger.set_pending(order, kind, id, id, order.price, order.shares + 50, false);
   }
@@ -111,11 +111,11 @@ class Steps {
       report.kind = wire::ReportKind::kCancelRejected;
       report.request_id = order.second_cancel_id;
     }
-    wire::OrderState state{};
+    trading::OrderState state{};
     (void)ledger.apply(order, report, state);
   }
   void fill(Ledger& ledger, Order& order) {
-    if (wire::is_final(order.state) || order.leaves == 0) return;
+    if (trading::is_final(order.state) || order.leaves == 0) return;
     LedgerReport report;
     report.kind = wire::ReportKind::kFill;
     report.request_id = order.id;
@@ -123,7 +123,7 @@ class Steps {
     report.last_price = {order.price, 5};
     report.leaves = order.leaves - report.last_shares;
     report.cumulative = order.cumulative + report.last_shares;
-    wire::OrderState state{};
+    trading::OrderState state{};
     const std::uint32_t row = order.row;
     if (ledger.apply(order, report, state)) ledger.charge(row, 3);
   }

@@ -10,7 +10,7 @@ namespace {
 using fix::CxlRejReason;
 using fix::ExecType;
 using fix::OrdStatus;
-using wire::RejectReason;
+using trading::RejectReason;
 using wire::ReportKind;
 
 // Every request is overdue at once.
@@ -125,7 +125,7 @@ TEST_F(Overdue, ALateReplacementRenamesTheOrderAndItIsCancelledByTheNewId) {
   // The second cancel named an id that the order has no more.
   reject_change(second, id(1), CxlRejReason::kUnknownOrder);
   ASSERT_NE(order(id(2)), nullptr);
-  EXPECT_EQ(order(id(2))->state, wire::OrderState::kWorking);
+  EXPECT_EQ(order(id(2))->state, trading::OrderState::kWorking);
   slot->next_own_cancel = {};
   gateway->turn();
   EXPECT_EQ(newest_cancel().orig_cl_ord_id, id(2));
@@ -139,7 +139,7 @@ TEST_F(Overdue, WhatTheVenueDoesNotKnowMayHaveBeenRenamedWithoutAWord) {
   gateway->turn();
   reject_change(newest_cancel().cl_ord_id, id(1), CxlRejReason::kUnknownOrder);
   ASSERT_NE(order(id(1)), nullptr);
-  EXPECT_FALSE(wire::is_final(order(id(1))->state));
+  EXPECT_FALSE(trading::is_final(order(id(1))->state));
   slot->next_own_cancel = {};
   gateway->turn();
   ASSERT_EQ(venue.cancels.size(), 2u);

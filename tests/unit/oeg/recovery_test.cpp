@@ -11,7 +11,7 @@ namespace tickpath::oeg {
 namespace {
 
 using fix::ExecType;
-using wire::RejectReason;
+using trading::RejectReason;
 
 class RecoveryTest : public ::testing::Test {
  protected:
@@ -329,7 +329,7 @@ TEST_F(RecoveryTest, CancelsRecoveredOrdersThatNobodyClaims) {
 TEST_F(RecoveryTest, CancelsOrdersThatANewDayCarriesAndNobodyClaims) {
   GatewayFixture f;
   wire::OrderRequest lasting = f.limit_order(1, 990'000, 300);
-  lasting.time_in_force = wire::TimeInForce::kGoodTillCancel;
+  lasting.time_in_force = trading::TimeInForce::kGoodTillCancel;
   f.request(lasting);
   f.accept(f.id(1), 300);
   write(f);

@@ -260,7 +260,7 @@ class ReferenceAccount : public ::testing::TestWithParam<std::tuple<Script, fix:
   void ask(char type, Tags tags) {
     const auto counter = static_cast<std::uint32_t>(std::atoi(tags[11].c_str()));
     if (type == 'F') {
-      ASSERT_EQ(request(cancel(counter, number_of(tags[41]))), wire::RejectReason::kNone);
+      ASSERT_EQ(request(cancel(counter, number_of(tags[41]))), trading::RejectReason::kNone);
       return;
     }
     wire::OrderRequest order =
@@ -273,7 +273,7 @@ class ReferenceAccount : public ::testing::TestWithParam<std::tuple<Script, fix:
     }
     order.instructions = tags[18] == "6" ? wire::kPostOnly : std::uint8_t{0};
     order.display_shares = static_cast<std::uint32_t>(std::atoi(tags[111].c_str()));
-    ASSERT_EQ(request(order), wire::RejectReason::kNone);
+    ASSERT_EQ(request(order), trading::RejectReason::kNone);
   }
   std::uint64_t number_of(const std::string& name) const {
     if (name == "own") return venue.cancels.back().cl_ord_id;

@@ -17,7 +17,7 @@ TEST_F(Resend, SendsAYoungOrderAgainAndAnOldOneNot) {
   EXPECT_TRUE(strategies.reports.empty());
   EXPECT_FALSE(gateway->may_resend({'D', id(1), kOld}));
   EXPECT_EQ(last().kind, wire::ReportKind::kRejected);
-  EXPECT_EQ(last().reason, wire::RejectReason::kStale);
+  EXPECT_EQ(last().reason, trading::RejectReason::kStale);
   EXPECT_EQ(position().open_buy_shares, 0u);
   EXPECT_EQ(gateway->ledger().open_orders(), 0u);
   EXPECT_TRUE(gateway->nothing_unanswered());
@@ -35,29 +35,29 @@ TEST_F(Resend, SendsNoOrderThatWouldNotBeSentNow) {
   for (std::uint32_t order = 1; order <= 3; ++order) request(limit_order(order));
   set_market(900'000, 901'000);  // the price has moved beyond the collar
   EXPECT_FALSE(gateway->may_resend({'D', id(1), kYoung}));
-  EXPECT_EQ(last().reason, wire::RejectReason::kPriceCollar);
+  EXPECT_EQ(last().reason, trading::RejectReason::kPriceCollar);
   set_market(1'000'000, 1'001'000);
   gateway->set_risk_alive(false);
   EXPECT_FALSE(gateway->may_resend({'D', id(2), kYoung}));
-  EXPECT_EQ(last().reason, wire::RejectReason::kRiskAbsent);
+  EXPECT_EQ(last().reason, trading::RejectReason::kRiskAbsent);
   gateway->set_risk_alive(true);
   wire::ControlBlock block{};
   block.kill_all = 1;
   gateway->set_control_block(block);
   EXPECT_FALSE(gateway->may_resend({'D', id(3), kYoung}));
-  EXPECT_EQ(last().reason, wire::RejectReason::kKillSwitch);
+  EXPECT_EQ(last().reason, trading::RejectReason::kKillSwitch);
   EXPECT_EQ(gateway->counters().not_resent.get(), 3u);
 }
 
 TEST_F(Resend, MeasuresStopsAndPegsAsWhenTheyWereSent) {
   limit({.collar_basis_points = 100});
   wire::OrderRequest stop = limit_order(1, 1'200'000);
-  stop.type = wire::OrderType::kStopLimit;
+  stop.type = trading::OrderType::kStopLimit;
   stop.stop_price = 1'200'000;
   ASSERT_EQ(request(stop), RejectReason::kNone);
   EXPECT_TRUE(gateway->may_resend({'D', id(1), kYoung}));
   wire::OrderRequest peg = limit_order(2, 1'200'000);
-  peg.type = wire::OrderType::kPegged;
+  peg.type = trading::OrderType::kPegged;
   ASSERT_EQ(request(peg), RejectReason::kNone);
   EXPECT_TRUE(gateway->may_resend({'D', id(2), kYoung}));
 }
@@ -66,7 +66,7 @@ TEST_F(Resend, SendsNoOrderAgainWhileReportsOfTheVenueAreMissing) {
   request(limit_order(1));
   venue.reports_missing = true;
   EXPECT_FALSE(gateway->may_resend({'D', id(1), kYoung}));
-  EXPECT_EQ(last().reason, wire::RejectReason::kVenueGap);
+  EXPECT_EQ(last().reason, trading::RejectReason::kVenueGap);
 }
 
 TEST_F(Resend, SendsCancelsAtAnyAgeAndOldReplacementsNot) {

@@ -11,7 +11,7 @@ namespace tickpath::oeg {
 namespace {
 
 using ::testing::HasSubstr;
-using wire::RejectReason;
+using trading::RejectReason;
 
 const auto kMalformed = RejectReason::kMalformed;
 
@@ -29,7 +29,7 @@ class RiskChecks : public ::testing::Test, protected GatewayFixture {
   }
   RejectReason request_at_market(std::uint32_t shares, Side side = Side::kBuy) {
     wire::OrderRequest order = limit_order(++counter_, 0, shares, side);
-    order.type = wire::OrderType::kMarket;
+    order.type = trading::OrderType::kMarket;
     return request(order);
   }
   std::uint32_t counter_ = 0;
@@ -55,11 +55,11 @@ TEST_F(RiskChecks, RefuseMalformedRequests) {
   EXPECT_EQ(request_with([](auto& r) { r.price = {0}; }), kMalformed);
   EXPECT_EQ(request_with([](auto& r) { r.price = {-1}; }), kMalformed);
   EXPECT_EQ(request_with([](auto& r) { r.price = {std::int64_t{1} << 32}; }), kMalformed);
-  EXPECT_EQ(request_with([](auto& r) { r.type = wire::OrderType::kMarket; }), kMalformed);
-  EXPECT_EQ(request_with([](auto& r) { r.type = wire::OrderType{7}; }), kMalformed);
+  EXPECT_EQ(request_with([](auto& r) { r.type = trading::OrderType::kMarket; }), kMalformed);
+  EXPECT_EQ(request_with([](auto& r) { r.type = trading::OrderType{7}; }), kMalformed);
   EXPECT_EQ(request_with([](auto& r) { r.side = Side{0}; }), kMalformed);
   EXPECT_EQ(request_with([](auto& r) { r.kind = wire::RequestKind{9}; }), kMalformed);
-  EXPECT_EQ(request_with([](auto& r) { r.time_in_force = wire::TimeInForce{5}; }), kMalformed);
+  EXPECT_EQ(request_with([](auto& r) { r.time_in_force = trading::TimeInForce{5}; }), kMalformed);
   EXPECT_EQ(request_with([](auto& r) { r.order_id = wire::OrderId::make(4, 1, 99); }), kMalformed);
   EXPECT_EQ(request_with([](auto& r) { r.target_order_id = 5; }), kMalformed);
   EXPECT_EQ(request(cancel(50, 0)), kMalformed);
@@ -152,15 +152,15 @@ TEST_F(RiskChecks, ValueAMarketOrderAtTheWorstPriceThatItsCollarAllows) {
   EXPECT_EQ(request_at_market(105, Side::kSell), RejectReason::kNone) << "at the bid or below";
   // And that price is its limit.
   ASSERT_EQ(venue.orders.size(), 2u);
-  EXPECT_EQ(venue.orders[0].type, fix::OrderType::kLimit);
-  EXPECT_EQ(venue.orders[0].time_in_force, fix::TimeInForce::kImmediateOrCancel);
+  EXPECT_EQ(venue.orders[0].type, trading::OrderType::kLimit);
+  EXPECT_EQ(venue.orders[0].time_in_force, trading::TimeInForce::kImmediateOrCancel);
   EXPECT_EQ(venue.orders[0].price.value, 1'050'000);
   EXPECT_EQ(venue.orders[1].price.value, 950'000);
 }
 
 TEST_F(RiskChecks, SendAMarketOrderAsItIsWithoutACollarOrWhenSoConfigured) {
   ASSERT_EQ(request_at_market(100), RejectReason::kNone);
-  EXPECT_EQ(venue.orders[0].type, fix::OrderType::kMarket);
+  EXPECT_EQ(venue.orders[0].type, trading::OrderType::kMarket);
   EXPECT_EQ(venue.orders[0].price.value, 0);
 }
 
@@ -213,38 +213,39 @@ TEST_F(RiskChecks, PassOnEveryTermThatTheVenueHas) {
   };
   EXPECT_TRUE(sent([](auto& r) { r.instructions = wire::kPostOnly; }).post_only);
   EXPECT_EQ(sent([](auto& r) { r.display_shares = 10; }).max_floor, 10u);
-  for (const auto time : {wire::TimeInForce::kGoodTillCancel, wire::TimeInForce::kAtTheOpening,
-                          wire::TimeInForce::kFillOrKill, wire::TimeInForce::kAtTheClose})
+  for (const auto time :
+       {trading::TimeInForce::kGoodTillCancel, trading::TimeInForce::kAtTheOpening,
+        trading::TimeInForce::kFillOrKill, trading::TimeInForce::kAtTheClose})
     EXPECT_EQ(static_cast<int>(sent([&](auto& r) { r.time_in_force = time; }).time_in_force),
               static_cast<int>(time));
   const auto least = sent([](auto& r) {
-    r.time_in_force = wire::TimeInForce::kImmediateOrCancel;
+    r.time_in_force = trading::TimeInForce::kImmediateOrCancel;
     r.minimum_shares = 50;
   });
   EXPECT_EQ(least.min_qty, 50u);
   const auto stop = sent([](auto& r) {
-    r.type = wire::OrderType::kStopLimit;
+    r.type = trading::OrderType::kStopLimit;
     r.stop_price = 1'002'000;
   });
-  EXPECT_EQ(stop.type, fix::OrderType::kStopLimit);
+  EXPECT_EQ(stop.type, trading::OrderType::kStopLimit);
   EXPECT_EQ(stop.stop_price.value, 1'002'000);
   const auto pegged = sent([](auto& r) {
-    r.type = wire::OrderType::kPegged;
+    r.type = trading::OrderType::kPegged;
     r.price = {0};
   });
-  EXPECT_EQ(pegged.type, fix::OrderType::kPegged);
+  EXPECT_EQ(pegged.type, trading::OrderType::kPegged);
   EXPECT_EQ(pegged.price.value, 0);
 }
 
 TEST_F(RiskChecks, RefuseTermsThatDoNotGoTogether) {
-  using Time = wire::TimeInForce;
+  using Time = trading::TimeInForce;
   const auto at = [&](Time time, auto&& change) {
     return request_with([&](auto& r) {
       r.time_in_force = time;
       change(r);
     });
   };
-  using Type = wire::OrderType;
+  using Type = trading::OrderType;
   EXPECT_EQ(request_with([](auto& r) { r.instructions = 2; }), kMalformed);
   EXPECT_EQ(request_with([](auto& r) { r.stop_price = 1'000; }), kMalformed);
   EXPECT_EQ(request_with([](auto& r) { r.type = Type::kStopLimit; }), kMalformed);
@@ -261,7 +262,7 @@ TEST_F(RiskChecks, MeasureAStopOrderFromItsStopPriceAndSendItWithTheCollarAsItsL
   limit({.order_value_max = std::uint64_t{100} * 1'101'100, .collar_basis_points = 10});
   const auto stop = [&](std::uint32_t stop_price, std::uint32_t limit, Side side = Side::kBuy) {
     wire::OrderRequest wanted = limit_order(++counter_, limit, 100, side);
-    wanted.type = limit == 0 ? wire::OrderType::kStop : wire::OrderType::kStopLimit;
+    wanted.type = limit == 0 ? trading::OrderType::kStop : trading::OrderType::kStopLimit;
     wanted.stop_price = stop_price;
     return request(wanted);
   };
@@ -275,10 +276,10 @@ TEST_F(RiskChecks, MeasureAStopOrderFromItsStopPriceAndSendItWithTheCollarAsItsL
   EXPECT_EQ(stop(1'200'000, 0), RejectReason::kOrderValue) << "what it may be worth when it trades";
 
   EXPECT_EQ(stop(1'100'000, 0), RejectReason::kNone);
-  EXPECT_EQ(venue.orders.back().type, fix::OrderType::kStopLimit);
+  EXPECT_EQ(venue.orders.back().type, trading::OrderType::kStopLimit);
   EXPECT_EQ(venue.orders.back().stop_price.value, 1'100'000);
   EXPECT_EQ(venue.orders.back().price.value, 1'101'100);
-  EXPECT_EQ(venue.orders.back().time_in_force, fix::TimeInForce::kDay) << "it waits";
+  EXPECT_EQ(venue.orders.back().time_in_force, trading::TimeInForce::kDay) << "it waits";
   set_market(1'000'000, 1'001'000, wire::FeedState::kStale);
   EXPECT_EQ(stop(1'100'000, 0), RejectReason::kNoMarket);
 }
@@ -288,7 +289,7 @@ TEST_F(RiskChecks, ValueAPeggedOrderByItsLimitAndElseByTheMarket) {
   const auto pegged = [&](std::uint32_t limit) {
     return request_with([&](auto& r) {
       r.price = {limit};
-      r.type = wire::OrderType::kPegged;
+      r.type = trading::OrderType::kPegged;
     });
   };
   EXPECT_EQ(pegged(0), RejectReason::kNone) << "100.10 and 10 bp, on the grid";
@@ -300,13 +301,13 @@ TEST_F(RiskChecks, ValueAPeggedOrderByItsLimitAndElseByTheMarket) {
 TEST_F(RiskChecks, AMarketOrderForACrossWaitsForItWithTheCollarAsItsLimit) {
   limit({.collar_basis_points = 10});
   EXPECT_EQ(request_with([](auto& r) {
-              r.type = wire::OrderType::kMarket;
+              r.type = trading::OrderType::kMarket;
               r.price = {0};
-              r.time_in_force = wire::TimeInForce::kAtTheOpening;
+              r.time_in_force = trading::TimeInForce::kAtTheOpening;
             }),
             RejectReason::kNone);
-  EXPECT_EQ(venue.orders.back().type, fix::OrderType::kLimit);
-  EXPECT_EQ(venue.orders.back().time_in_force, fix::TimeInForce::kAtTheOpening);
+  EXPECT_EQ(venue.orders.back().type, trading::OrderType::kLimit);
+  EXPECT_EQ(venue.orders.back().time_in_force, trading::TimeInForce::kAtTheOpening);
 }
 
 TEST_F(RiskChecks, CountOpenOrdersOfTheStrategy) {
@@ -440,9 +441,9 @@ TEST_F(RiskChecks, NameTheTableThatIsFull) {
   for (std::uint32_t i = 2; i < 2 + 64; ++i)
     ASSERT_EQ(request(limit_order(i)), RejectReason::kNone);
   EXPECT_EQ(request(limit_order(100)), RejectReason::kOrdersFull);
-  EXPECT_EQ(wire::name(RejectReason::kOrdersFull), "orders_full");
-  EXPECT_EQ(wire::name(RejectReason::kPositionsFull), "positions_full");
-  EXPECT_EQ(wire::name(RejectReason::kJournalFull), "journal_full");
+  EXPECT_EQ(trading::name(RejectReason::kOrdersFull), "orders_full");
+  EXPECT_EQ(trading::name(RejectReason::kPositionsFull), "positions_full");
+  EXPECT_EQ(trading::name(RejectReason::kJournalFull), "journal_full");
 }
 
 TEST_F(RiskChecks, RefuseThePairOfStrategyAndInstrumentThatHasNoRow) {

@@ -9,7 +9,7 @@
 namespace tickpath::oeg {
 namespace {
 
-using wire::RejectReason;
+using trading::RejectReason;
 using wire::ReportKind;
 
 class SessionDay : public ::testing::Test, protected GatewayFixture {};
@@ -37,7 +37,7 @@ TEST_F(SessionDay, WhatIsStillOpenIsCancelledAtTheNextLogonAndPositionsStay) {
 TEST_F(SessionDay, AnOrderGoodTillCanceledOutlivesIt) {
   for (std::uint32_t counter = 1; counter <= 2; ++counter) {
     wire::OrderRequest order = limit_order(counter);
-    order.time_in_force = wire::TimeInForce::kGoodTillCancel;
+    order.time_in_force = trading::TimeInForce::kGoodTillCancel;
     request(order);
   }
   accept(id(1));  // nothing is known of the other: a cancel finds out

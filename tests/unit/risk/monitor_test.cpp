@@ -142,7 +142,7 @@ TEST_F(Risk, RefusalsOfOegCountAsRejects) {
   limit({.rejects_per_second_max = 1});
   OrderEvent refused = event(EventKind::kRefused, 10);
   refused.request_kind = RequestKind::kNew;
-  refused.reason = wire::RejectReason::kOrderSize;
+  refused.reason = trading::RejectReason::kOrderSize;
   monitor->on_event(refused);
   EXPECT_EQ(breach(), LimitKind::kNone);
   monitor->on_event(refused);

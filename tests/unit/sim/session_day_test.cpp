@@ -59,7 +59,7 @@ class SessionDayOfOrders : public ::testing::Test, protected OrderEntry {
     turn();
     return peer_->logged_on();
   }
-  void buy(std::uint64_t id, fix::TimeInForce time_in_force) {
+  void buy(std::uint64_t id, trading::TimeInForce time_in_force) {
     fix::NewOrderSingle order{.cl_ord_id = id,
                               .price = {10'000},
                               .order_qty = 100,
@@ -83,8 +83,8 @@ using Words = std::vector<std::string>;
 
 TEST_F(SessionDayOfOrders, DayOrdersExpireBeforeTheLogoutAndOthersWorkOn) {
   ASSERT_TRUE(log_on());
-  buy(1, fix::TimeInForce::kDay);
-  buy(2, fix::TimeInForce::kGoodTillCancel);
+  buy(1, trading::TimeInForce::kDay);
+  buy(2, trading::TimeInForce::kGoodTillCancel);
   told_.words.clear();
   go_to(17);
   EXPECT_FALSE(peer_->connected());
@@ -101,7 +101,7 @@ TEST_F(SessionDayOfOrders, DayOrdersExpireBeforeTheLogoutAndOthersWorkOn) {
 
 TEST_F(SessionDayOfOrders, WhoIsNotThereAtTheEndIsToldOnTheNextDay) {
   ASSERT_TRUE(log_on());
-  buy(1, fix::TimeInForce::kDay);
+  buy(1, trading::TimeInForce::kDay);
   told_.words.clear();
   peer_->disconnect();
   turn();
@@ -114,12 +114,12 @@ TEST_F(SessionDayOfOrders, WhoIsNotThereAtTheEndIsToldOnTheNextDay) {
 
 TEST_F(SessionDayOfOrders, AClOrdIdOfADayBeforeIsStillADuplicate) {
   ASSERT_TRUE(log_on());
-  buy(1, fix::TimeInForce::kDay);
+  buy(1, trading::TimeInForce::kDay);
   go_to(17);
   go_to(24 + 8);
   ASSERT_TRUE(log_on());
   told_.words.clear();
-  buy(1, fix::TimeInForce::kDay);
+  buy(1, trading::TimeInForce::kDay);
   EXPECT_EQ(told_.words, Words{"18"});
 }
 

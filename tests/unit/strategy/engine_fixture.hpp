@@ -190,7 +190,7 @@ class EngineTest : public ::testing::Test {
     engine.on_report(made.strategy_id, made);
   }
   void tell(wire::ReportKind kind, std::uint64_t id, std::uint64_t target = 0,
-            wire::RejectReason reason = wire::RejectReason::kNone) {
+            trading::RejectReason reason = trading::RejectReason::kNone) {
     wire::OrderReport made = report(kind, id, target);
     made.reason = reason;
     engine.on_report(made.strategy_id, made);

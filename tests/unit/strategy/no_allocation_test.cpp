@@ -82,7 +82,7 @@ class ExamplePlugins : public testing::EngineTest {
           .limit_price = static_cast<std::uint32_t>(request.price.value)};
       engine.on_report(request.strategy_id, made);
       if (request.kind != wire::RequestKind::kNew ||
-          request.time_in_force != wire::TimeInForce::kImmediateOrCancel)
+          request.time_in_force != trading::TimeInForce::kImmediateOrCancel)
         continue;
       made.kind = wire::ReportKind::kFill;
       made.last_shares = request.shares;
@@ -218,7 +218,7 @@ TEST_F(ExamplePlugins, QuoterQuotesAgainTheDayAfterARejection) {
   for (std::size_t i = 0; i < 2; ++i) {
     wire::OrderReport rejected = report(wire::ReportKind::kRejected, port.sent.at(i).order_id);
     rejected.side = port.sent.at(i).side;
-    rejected.reason = wire::RejectReason::kVenue;
+    rejected.reason = trading::RejectReason::kVenue;
     engine.on_report(rejected.strategy_id, rejected);
   }
   tick_at(kCloseNs + kSecondNs, 1'000'000, 1'000'400);

@@ -53,13 +53,13 @@ class OneOfAPair {
     tell_position(epoch, shares);
     tell_end(epoch);
   }
-  void say_accepting(wire::RejectReason refuses) {
+  void say_accepting(trading::RejectReason refuses) {
     send(wire::OrderReport{.kind = wire::ReportKind::kAccepting, .reason = refuses});
   }
   void say_held(std::uint32_t instrument) {
     send(wire::OrderReport{.instrument_id = instrument,
                            .kind = wire::ReportKind::kHeld,
-                           .reason = wire::RejectReason::kException});
+                           .reason = trading::RejectReason::kException});
   }
   void report(std::uint64_t id) {
     send(wire::OrderReport{.order_id = id, .kind = wire::ReportKind::kAccepted});
@@ -118,11 +118,12 @@ class ChannelsToAPair : public ::testing::Test {
   }
   void on_gateway(std::uint8_t, bool up) noexcept { told.push_back(up ? "up" : "down"); }
   void on_gateway_silent(std::uint8_t) noexcept { told.push_back("silent"); }
-  void on_accepting(std::uint8_t, wire::RejectReason refuses) noexcept {
-    told.push_back("refuses " + std::string(wire::name(refuses)));
+  void on_accepting(std::uint8_t, trading::RejectReason refuses) noexcept {
+    told.push_back("refuses " + std::string(trading::name(refuses)));
   }
-  void on_held(std::uint8_t, std::uint32_t instrument, wire::RejectReason refuses) noexcept {
-    told.push_back("held " + std::to_string(instrument) + " " + std::string(wire::name(refuses)));
+  void on_held(std::uint8_t, std::uint32_t instrument, trading::RejectReason refuses) noexcept {
+    told.push_back("held " + std::to_string(instrument) + " " +
+                   std::string(trading::name(refuses)));
   }
   void on_text(std::uint8_t, const wire::TextReport& text) noexcept {
     told.push_back("text " + std::string(text.text, text.length));
@@ -195,13 +196,13 @@ TEST_F(ChannelsToAPair, TellNothingOfTwoThatAreSilent) {
 }
 
 TEST_F(ChannelsToAPair, TellWhatTheOneThatLeadsRefusesAlone) {
-  a.say_accepting(wire::RejectReason::kSessionDown);
+  a.say_accepting(trading::RejectReason::kSessionDown);
   b.say_leads(7);
   a.say_held(2);
-  b.say_accepting(wire::RejectReason::kRiskAbsent);
+  b.say_accepting(trading::RejectReason::kRiskAbsent);
   b.say_held(3);
   b.lead(7);
-  b.say_accepting(wire::RejectReason::kNone);
+  b.say_accepting(trading::RejectReason::kNone);
   ASSERT_TRUE(soon([&] { return told.size() == 5; }));
   EXPECT_THAT(take(), ElementsAre("refuses risk_absent", "held 3 exception", "position 100",
                                   "refuses none", "up"));

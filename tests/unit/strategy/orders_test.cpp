@@ -8,8 +8,8 @@ namespace {
 
 using ::testing::ElementsAre;
 using testing::Scripted;
+using trading::RejectReason;
 using wire::OrderId;
-using wire::RejectReason;
 using wire::ReportKind;
 
 class Orders : public testing::EngineTest {
@@ -61,7 +61,7 @@ TEST_F(Orders, CarryTheTraceIdOfTheTickThatCausedThem) {
   ASSERT_EQ(port.count, 1u);
   EXPECT_EQ(port.last().trace_id, tick.trace_id);
   EXPECT_EQ(port.last().side, Side::kSell);
-  EXPECT_EQ(port.last().time_in_force, wire::TimeInForce::kImmediateOrCancel);
+  EXPECT_EQ(port.last().time_in_force, trading::TimeInForce::kImmediateOrCancel);
 }
 
 TEST_F(Orders, ThatWaitForAPriceAreReplacedWithTheirStopPrice) {
@@ -72,7 +72,7 @@ TEST_F(Orders, ThatWaitForAPriceAreReplacedWithTheirStopPrice) {
   for (const auto& sent : {stop, stop_limit, limit}) accept(sent.id);
   EXPECT_EQ(strategy.replace_stop(stop.id, 102'000, 50).status, TICKPATH_OK);
   EXPECT_EQ(port.last().kind, wire::RequestKind::kReplace);
-  EXPECT_EQ(port.last().type, wire::OrderType::kStop);
+  EXPECT_EQ(port.last().type, trading::OrderType::kStop);
   EXPECT_EQ(port.last().stop_price, 102'000u);
   EXPECT_EQ(port.last().price.value, 0);
   EXPECT_EQ(port.last().shares, 50u);
@@ -93,19 +93,19 @@ TEST_F(Orders, OfEveryTypeGoOutWithTheirTerms) {
   EXPECT_EQ(strategy.post_only(3, S::kBuy, 100, 99'900).status, TICKPATH_OK);
   EXPECT_EQ(port.last().instructions, wire::kPostOnly);
   EXPECT_EQ(strategy.stop_order(3, S::kBuy, 100, 101'000).status, TICKPATH_OK);
-  EXPECT_EQ(port.last().type, wire::OrderType::kStop);
+  EXPECT_EQ(port.last().type, trading::OrderType::kStop);
   EXPECT_EQ(port.last().stop_price, 101'000u);
   EXPECT_EQ(strategy.stop_order(3, S::kSell, 100, 99'000, 98'000).status, TICKPATH_OK);
-  EXPECT_EQ(port.last().type, wire::OrderType::kStopLimit);
+  EXPECT_EQ(port.last().type, trading::OrderType::kStopLimit);
   EXPECT_EQ(port.last().price.value, 98'000);
   EXPECT_EQ(strategy.pegged(3, S::kBuy, 100).status, TICKPATH_OK);
-  EXPECT_EQ(port.last().type, wire::OrderType::kPegged);
+  EXPECT_EQ(port.last().type, trading::OrderType::kPegged);
   EXPECT_EQ(strategy.reserve(3, S::kBuy, 100, 10, 99'900).status, TICKPATH_OK);
   EXPECT_EQ(port.last().display_shares, 10u);
   EXPECT_EQ(strategy.at_least(3, S::kBuy, 100, 50, 99'900).status, TICKPATH_OK);
   EXPECT_EQ(port.last().minimum_shares, 50u);
   EXPECT_EQ(strategy.limit(3, S::kBuy, 100, 99'900, S::kAtTheClose).status, TICKPATH_OK);
-  EXPECT_EQ(port.last().time_in_force, wire::TimeInForce::kAtTheClose);
+  EXPECT_EQ(port.last().time_in_force, trading::TimeInForce::kAtTheClose);
   const std::size_t sent = port.count;
   EXPECT_EQ(strategy.at_least(3, S::kBuy, 100, 101, 99'900).status, TICKPATH_INVALID);
   EXPECT_EQ(strategy.reserve(3, S::kBuy, 100, 10, 0).status, TICKPATH_INVALID);
@@ -327,7 +327,7 @@ TEST_F(Orders, ACancelThatCrossesTheFillIsAnsweredLateAndSettled) {
   EXPECT_EQ(engine.counters().reports_late.get(), 1u);
   EXPECT_EQ(engine.counters().reports_unmatched.get(), 0u);
   EXPECT_EQ(strategy.reports.size(), 3u) << "accepted, filled, too late";
-  EXPECT_EQ(strategy.reports.back().state, static_cast<std::uint8_t>(wire::OrderState::kFilled));
+  EXPECT_EQ(strategy.reports.back().state, static_cast<std::uint8_t>(trading::OrderState::kFilled));
   EXPECT_TRUE(engine.drained());
 }
 

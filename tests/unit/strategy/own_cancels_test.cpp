@@ -5,7 +5,7 @@ namespace tickpath::strategy {
 namespace {
 
 using testing::Scripted;
-using wire::RejectReason;
+using trading::RejectReason;
 using wire::ReportKind;
 
 class OwnCancels : public testing::EngineTest {

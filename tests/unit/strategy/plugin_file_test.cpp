@@ -169,7 +169,7 @@ TEST_F(BadPlugin, ThatReturnsFailureIsReportedWithItsReason) {
   engine.on_update(update(3, 100'000, 100'100));
   ASSERT_EQ(port.count, 1u);
   EXPECT_EQ(port.last().shares, 100u);
-  tell(wire::ReportKind::kRejected, port.last().order_id, 0, wire::RejectReason::kOrderSize);
+  tell(wire::ReportKind::kRejected, port.last().order_id, 0, trading::RejectReason::kOrderSize);
   EXPECT_EQ(plugin.state, InstanceState::kFailed);
   EXPECT_THAT(next_log(), HasSubstr("the order was rejected"));
 }

@@ -7,7 +7,7 @@ namespace tickpath::strategy {
 namespace {
 
 using testing::Scripted;
-using wire::RejectReason;
+using trading::RejectReason;
 using wire::ReportKind;
 
 class Unanswered : public testing::EngineTest {

@@ -102,7 +102,7 @@ TEST_F(TwoVenues, FeesAndStatesAreOfTheVenue) {
   EXPECT_EQ(state.gateway_up, 1);
   EXPECT_EQ(state.accepting, 1);
   EXPECT_FALSE(plugin.venue_state(2, state));
-  engine.on_accepting(1, wire::RejectReason::kKillSwitch, 1);
+  engine.on_accepting(1, trading::RejectReason::kKillSwitch, 1);
   ASSERT_TRUE(plugin.venue_state(1, state));
   EXPECT_EQ(state.gateway_up, 1);
   EXPECT_EQ(state.accepting, 0);
@@ -157,7 +157,7 @@ TEST_F(TwoVenues, AnOutageOfOneGatewayIsSettledWhileTheOtherTrades) {
                             .target_order_id = lost.id,
                             .instrument_id = 3,
                             .kind = wire::ReportKind::kCancelRejected,
-                            .reason = wire::RejectReason::kUnknownOrder,
+                            .reason = trading::RejectReason::kUnknownOrder,
                             .strategy_id = 1};
   engine.on_report(1, unknown, 0);
   EXPECT_THAT(plugin.gateways, ElementsAre(Pair(0u, false), Pair(0u, true)));
@@ -201,7 +201,7 @@ TEST_F(TwoVenues, ARoutedOrderIsSplitIntoOneOrderAVenue) {
   EXPECT_EQ(routed.children[1].shares, 200u);
   EXPECT_EQ(ports[1].last().order_id, routed.children[0].order_id);
   EXPECT_EQ(ports[1].last().instrument_id, 7u);
-  EXPECT_EQ(ports[0].last().time_in_force, wire::TimeInForce::kImmediateOrCancel);
+  EXPECT_EQ(ports[0].last().time_in_force, trading::TimeInForce::kImmediateOrCancel);
   EXPECT_EQ(instance->counters.orders.get(), 2u);
 }
 
@@ -246,22 +246,22 @@ TEST_F(TwoVenues, TheRouterLeavesOutVenuesThatAreStaleHaltedOrGone) {
   quote(1, 7, 99'000, 100'000, wire::TradingState::kHalted);
   EXPECT_EQ(to(), 3u) << "halted";
   quote(1, 7, 99'000, 100'000);
-  engine.on_accepting(1, wire::RejectReason::kSessionDown, 1);
+  engine.on_accepting(1, trading::RejectReason::kSessionDown, 1);
   EXPECT_EQ(to(), 3u) << "it is not logged on to the venue";
   EXPECT_EQ(ports[1].count, 2u) << "nothing was sent there that it would refuse";
-  engine.on_accepting(1, wire::RejectReason::kNone, 1);
+  engine.on_accepting(1, trading::RejectReason::kNone, 1);
   EXPECT_EQ(to(), kRoom + 7);
-  engine.on_held(1, 7, wire::RejectReason::kException, 1);
+  engine.on_held(1, 7, trading::RejectReason::kException, 1);
   EXPECT_EQ(to(), 3u) << "its oeg has to be asked about a report first";
-  engine.on_held(1, wire::kNoInstrument, wire::RejectReason::kNone, 1);
+  engine.on_held(1, wire::kNoInstrument, trading::RejectReason::kNone, 1);
   EXPECT_EQ(to(), kRoom + 7);
-  engine.on_held(1, 6, wire::RejectReason::kException, 1);
+  engine.on_held(1, 6, trading::RejectReason::kException, 1);
   EXPECT_EQ(to(), kRoom + 7) << "another symbol is held";
-  engine.on_held(1, wire::kNoInstrument, wire::RejectReason::kException, 1);
+  engine.on_held(1, wire::kNoInstrument, trading::RejectReason::kException, 1);
   EXPECT_EQ(to(), 3u) << "all are";
-  engine.on_held(1, wire::kNoInstrument, wire::RejectReason::kNone, 1);
+  engine.on_held(1, wire::kNoInstrument, trading::RejectReason::kNone, 1);
   EXPECT_EQ(to(), kRoom + 7);
-  engine.on_accepting(1, wire::RejectReason::kRiskAbsent, 1);
+  engine.on_accepting(1, trading::RejectReason::kRiskAbsent, 1);
   engine.on_gateway(1, false, 1);
   EXPECT_EQ(to(), 3u) << "without its oeg";
   engine.on_gateway_silent(1, 0);
@@ -350,7 +350,7 @@ TEST_F(TwoVenues, ADecisionThatIsNotRecordedIsCountedAndOneThatFoundNoVenueSaysW
   quote(0, 3, 99'000, 100'100, wire::TradingState::kHalted);
   engine.on_gateway(1, false, 1);
   engine.on_gateway(1, true, 1);
-  engine.on_accepting(1, wire::RejectReason::kVenueGap, 1);
+  engine.on_accepting(1, trading::RejectReason::kVenueGap, 1);
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(plugin.route(3, Venued::kBuy, 100, 100'200).status, TICKPATH_NO_ROUTE);
   EXPECT_EQ(plugin.route(3, Venued::kBuy, 0, 100'200).status, TICKPATH_INVALID);
@@ -422,7 +422,7 @@ TEST_F(ArbitragePlugin, BuysWhereItIsAskedForLessThanTheOtherVenueBids) {
   EXPECT_EQ(ports[1].last().side, Side::kSell);
   EXPECT_EQ(ports[1].last().price.value, 100'090);
   EXPECT_EQ(ports[1].last().shares, 200u) << "of 300 and 200 shown";
-  EXPECT_EQ(ports[1].last().time_in_force, wire::TimeInForce::kImmediateOrCancel);
+  EXPECT_EQ(ports[1].last().time_in_force, trading::TimeInForce::kImmediateOrCancel);
   quote(1, 7, 100'190, 100'400);
   EXPECT_EQ(ports[0].count, 1u) << "not while legs are open";
   answer(0, 200);

@@ -1,6 +1,5 @@
 #include "common/wire/names.hpp"
 
-#include <iterator>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -24,26 +23,9 @@ TEST(Names, AreOneForEachEnumerator) {
   EXPECT_EQ(named<TradingState>(), 5u);
   EXPECT_EQ(named<RequestKind>(), 3u);
   EXPECT_EQ(named<ReportKind>(), 18u);
-  EXPECT_EQ(named<RejectReason>(), std::size(kRejectReasons));
-  EXPECT_EQ(named<OrderState>(), 7u);
-  EXPECT_EQ(named<OrderType>(), 5u);
-  EXPECT_EQ(named<TimeInForce>(), 6u);
   EXPECT_EQ(named<KillCause>(), 12u);
   EXPECT_EQ(named<Role>(), 6u);
   EXPECT_EQ(named<Service>(), 11u);
-}
-
-TEST(RejectReasons, EachHasItsOwnValueAndNameAndFitsAnArrayByReason) {
-  std::set<RejectReason> values;
-  std::set<std::string_view> names;
-  for (const RejectReasonName& each : kRejectReasons) {
-    EXPECT_LT(static_cast<std::size_t>(each.reason), kRejectReasonValues) << each.name;
-    EXPECT_EQ(name(each.reason), each.name);
-    values.insert(each.reason);
-    names.insert(each.name);
-  }
-  EXPECT_EQ(values.size(), std::size(kRejectReasons));
-  EXPECT_EQ(names.size(), std::size(kRejectReasons));
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 namespace tickpath::wire {
 namespace {
 
+using trading::OrderState;
+
 OrderState after(OrderState state, ReportKind kind, std::uint32_t leaves, std::uint32_t cumulative,
                  bool expected = true) {
   EXPECT_EQ(apply(state, kind, leaves, cumulative), expected);
@@ -79,8 +81,7 @@ TEST(BookUpdate, PacksBothStates) {
 }
 
 TEST(Names, AreGivenForEveryValueAndQuestionMarksOutside) {
-  EXPECT_EQ(name(RejectReason::kPriceCollar), "price_collar");
-  EXPECT_EQ(name(OrderState::kPartlyFilled), "partly_filled");
+  EXPECT_EQ(name(ReportKind::kFillCanceled), "fill_canceled");
   EXPECT_EQ(name(static_cast<UpdateKind>(200)), "?");
 }
 

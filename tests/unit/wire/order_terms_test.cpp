@@ -26,8 +26,8 @@ TEST(OrderTerms, OfPlainOrdersAreJudgedAsAllOthersAre) {
                                            std::int64_t{0xffff'ffff}, std::int64_t{0x1'0000'0000}})
             for (const std::uint32_t shares : {0u, 100u})
               for (int given = 0; given < 8; ++given) {
-                r.type = static_cast<OrderType>(type);
-                r.time_in_force = static_cast<TimeInForce>(time);
+                r.type = static_cast<trading::OrderType>(type);
+                r.time_in_force = static_cast<trading::TimeInForce>(time);
                 r.instructions = static_cast<std::uint8_t>(instructions);
                 r.side = static_cast<Side>(side);
                 r.price = {price};
