@@ -212,7 +212,7 @@ void Gateway::change_fill(const Execution& execution, Order* order,
   done.instrument = execution.instrument;
   done.strategy = execution.strategy;
   done.side = execution.side;
-  ledger_.trade(row, execution.side, execution.shares, executed_price(execution), stands);
+  ledger_.trade(row, {execution.side, execution.shares, executed_price(execution), stands});
 
   wire::OrderEvent event{};
   event.order_id = event.target_order_id = execution.order_id;

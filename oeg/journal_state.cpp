@@ -131,7 +131,7 @@ bool JournalState::reported(const JournalRecord& record) {
   report.kind = event.report_kind;
   report.request_id = event.order_id;
   report.last_shares = event.shares;
-  report.last_price = wire::executed_price(event);
+  report.last_price = wire::fill_of(event).price;
   report.leaves = event.leaves_shares;
   report.cumulative = event.cumulative_shares;
   ++ledger.position(order->row).row.events;
@@ -151,8 +151,7 @@ bool JournalState::fill_changed(const wire::OrderEvent& event) {
   const std::uint32_t row = ledger.position_row(event.strategy_id, event.instrument_id);
   if (row == IdMap::kNone) return false;
   ++ledger.position(row).row.events;
-  ledger.trade(row, event.side, event.shares, wire::executed_price(event),
-               event.report_kind == wire::ReportKind::kFillCorrected);
+  ledger.trade(row, wire::fill_of(event));
   return true;
 }
 

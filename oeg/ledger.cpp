@@ -153,8 +153,8 @@ bool Ledger::apply(Order& order, const LedgerReport& report, trading::OrderState
     --unanswered_of_[order.strategy];
   const bool execution = wire::is_execution(report.kind);
   if (execution)
-    trade(order.row, order.side, report.last_shares, report.last_price,
-          report.kind != wire::ReportKind::kFillCanceled);
+    trade(order.row, {order.side, report.last_shares, report.last_price,
+                      report.kind != wire::ReportKind::kFillCanceled});
   if (execution && !was_final) {
     order.cumulative = report.cumulative;
     set_leaves(order, report.leaves);
@@ -189,20 +189,14 @@ void Ledger::answer_request(Order& order, const LedgerReport& report) noexcept {
   set_leaves(order, report.leaves);
 }
 
-void Ledger::trade(std::uint32_t at, Side side, std::uint32_t shares, ExecutedPrice price,
-                   bool stands) noexcept {
+void Ledger::trade(std::uint32_t at, const trading::Fill& fill) noexcept {
   wire::PositionRow& row = positions_[at].row;
-  const auto value = static_cast<std::int64_t>(executed_value(shares, price));
-  const bool gains = (side == Side::kBuy) == stands;  // shares, for cash
-  row.position_shares += gains ? std::int64_t{shares} : -std::int64_t{shares};
-  row.cash += gains ? -value : value;
-  row.fills += stands ? 1 : ~std::uint32_t{0};  // unsigned: wraps to one less
+  trading::apply_fill(fill, row.position_shares, row.cash, row.fills);
 }
 
 void Ledger::charge(std::uint32_t at, std::int64_t fee) noexcept {
   std::int64_t& fees = positions_[at].row.fees;
-  std::int64_t sum = 0;  // stays where it is rather than to wrap
-  if (!__builtin_add_overflow(fees, fee, &sum)) fees = sum;
+  fees = saturating_add(fees, fee);
 }
 
 // What the order loses, a replacement that is on its way may bring back: it names a total.

@@ -176,10 +176,9 @@ class Ledger {
 
   // ---- positions
 
-  // An execution moves the row's position and cash; one that does not stand is taken back. apply()
-  // does it for an order that is open; this is for one that is done.
-  void trade(std::uint32_t row, Side side, std::uint32_t shares, ExecutedPrice price,
-             bool stands) noexcept;
+  // Books an execution into a row. apply() does it for an order that is open; this is for one that
+  // is done.
+  void trade(std::uint32_t row, const trading::Fill& fill) noexcept;
   // What the venue wants for an execution, in 1/1,000,000.
   void charge(std::uint32_t row, std::int64_t fee) noexcept;
   // The row of (strategy, instrument), made at the first call; IdMap::kNone: no room.

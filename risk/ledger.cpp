@@ -53,53 +53,41 @@ Row* Ledger::row(std::uint8_t strategy_id, std::uint32_t instrument) noexcept {
   return &rows_[found];
 }
 
-void Ledger::fill(Row& row, Side side, std::uint32_t shares, ExecutedPrice price) noexcept {
-  trade(row, side, shares, price);
-  ++row.fills;
-  ++strategies_[row.strategy].fills;
-  ++total_.fills;
-}
-
-void Ledger::change_fill(Row& row, Side side, std::uint32_t shares, ExecutedPrice price,
-                         bool stands) noexcept {
-  const Side other = side == Side::kBuy ? Side::kSell : Side::kBuy;
-  trade(row, stands ? side : other, shares, price);
-  const std::uint64_t change = stands ? 1 : ~std::uint64_t{0};  // unsigned: wraps to one less
-  row.fills += change;
-  strategies_[row.strategy].fills += change;
-  total_.fills += change;
-}
-
 void Ledger::charge(Row& row, std::int64_t fee) noexcept {
   const Int128 realised_before = row.realised();
-  row.fees = saturate(Int128{row.fees} + fee);
+  row.fees = saturating_add(row.fees, fee);
   const Int128 realised = row.realised() - realised_before;
   strategies_[row.strategy].realised += realised;
   total_.realised += realised;
   revalue(row);
 }
 
-void Ledger::trade(Row& row, Side side, std::uint32_t shares, ExecutedPrice price) noexcept {
-  const std::int64_t change = side == Side::kBuy ? std::int64_t{shares} : -std::int64_t{shares};
-  const Int128 sign = change > 0 ? 1 : -1;
-  const Int128 value = sign * executed_value(shares, price);  // paid; negative: received
+namespace {
+
+// The cost of what is held after the fill, before which the row stands.
+Int128 cost_after(const Row& row, const trading::Fill& fill) noexcept {
+  const Int128 sign = fill.adds_shares() ? 1 : -1;  // paid; negative: received
+  if (row.position == 0 || (row.position > 0) == fill.adds_shares())
+    return row.cost + sign * executed_value(fill.shares, fill.price);
+  const Int128 held = magnitude(row.position);
+  const Int128 closed = fill.shares < held ? Int128{fill.shares} : held;
+  // Through zero: the rest opens a position on the other side.
+  const auto opened = static_cast<std::uint32_t>(Int128{fill.shares} - closed);
+  return row.cost - row.cost * closed / held + sign * executed_value(opened, fill.price);
+}
+
+}  // namespace
+
+void Ledger::fill(Row& row, const trading::Fill& fill) noexcept {
   const Int128 realised_before = row.realised();
-  if (row.position == 0 || (row.position > 0) == (change > 0)) {
-    row.cost += value;
-  } else {
-    const Int128 held = magnitude(row.position);
-    const Int128 closed = shares < held ? Int128{shares} : held;
-    row.cost -= row.cost * closed / held;
-    // Through zero: the rest opens a position on the other side.
-    const auto opened = static_cast<std::uint32_t>(Int128{shares} - closed);
-    row.cost += sign * executed_value(opened, price);
-  }
-  row.position += change;
-  row.cash = saturate(row.cash - value);
-  StrategySums& sums = strategies_[row.strategy];
+  const std::uint64_t fills_before = row.fills;
+  row.cost = cost_after(row, fill);
+  trading::apply_fill(fill, row.position, row.cash, row.fills);
   const Int128 realised = row.realised() - realised_before;
-  sums.realised += realised;
-  total_.realised += realised;
+  for (StrategySums* sums : {&strategies_[row.strategy], &total_}) {
+    sums->realised += realised;
+    sums->fills += row.fills - fills_before;  // unsigned: may be one less
+  }
   revalue(row);
 }
 

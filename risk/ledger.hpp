@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/base/units.hpp"
+#include "common/trading/position.hpp"
 #include "common/wire/position.hpp"
 #include "risk/money.hpp"
 #include "risk/row.hpp"
@@ -82,11 +82,9 @@ class Ledger {
   // Index of the strategy; kNone when strategies_max are known already.
   std::uint32_t strategy(std::uint8_t id) noexcept;
 
-  void fill(Row& row, Side side, std::uint32_t shares, ExecutedPrice price) noexcept;
-  // The venue takes an execution back, or puts a corrected one in its place (`stands`). What it had
-  // realised cannot be separated any more: the cost basis goes on as if it had been traded back.
-  void change_fill(Row& row, Side side, std::uint32_t shares, ExecutedPrice price,
-                   bool stands) noexcept;
+  // An execution, a corrected one, or one that the venue takes back. What the latter had realised
+  // cannot be separated any more: the cost basis goes on as if it had been traded back.
+  void fill(Row& row, const trading::Fill& fill) noexcept;
   // What the venue charges for a fill, in 1/1,000,000.
   void charge(Row& row, std::int64_t fee) noexcept;
   // A new quote: bid or ask 0 is "none", last_trade 0 "unchanged". True if any position is marked
@@ -130,7 +128,6 @@ class Ledger {
   };
   bool compare_symbols(Row& row) noexcept;
   Row* at(std::uint32_t index) noexcept { return index == kNone ? nullptr : &rows_[index]; }
-  void trade(Row& row, Side side, std::uint32_t shares, ExecutedPrice price) noexcept;
   void revalue(Row& row) noexcept;
   void revalue_venue(Row& row, Int128 pnl, Int128 value) noexcept;
   std::uint64_t name_of(const Row& row) const noexcept {

@@ -129,8 +129,7 @@ void Monitor::on_exception(const wire::OrderEvent& event) noexcept {
 
 void Monitor::on_fill(Row& row, const wire::OrderEvent& event, InRow in_row) noexcept {
   // Whatever we know of the order: the venue's word moves the position.
-  if (in_row == InRow::kNo)
-    ledger_.fill(row, event.side, event.shares, wire::executed_price(event));
+  if (in_row == InRow::kNo) ledger_.fill(row, wire::fill_of(event));
   counters_.orders.fills.add();
   views_[event.strategy_id].fills.add();
 }
@@ -139,9 +138,7 @@ void Monitor::on_reported(Row& row, StrategyState& state, const wire::OrderEvent
                           InRow in_row) noexcept {
   if (event.report_kind == wire::ReportKind::kFill) on_fill(row, event, in_row);
   if (wire::changes_fill(event.report_kind)) {
-    if (in_row == InRow::kNo)
-      ledger_.change_fill(row, event.side, event.shares, wire::executed_price(event),
-                          event.report_kind == wire::ReportKind::kFillCorrected);
+    if (in_row == InRow::kNo) ledger_.fill(row, wire::fill_of(event));
     counters_.orders.fills_changed.add();
   }
   if ((event.report_kind == wire::ReportKind::kRejected ||

@@ -18,15 +18,6 @@ void count(Counter& counter, std::int64_t change) noexcept {
   counter.set(value > 0 ? static_cast<std::uint64_t>(value) : 0);
 }
 
-// Saturates instead of wrapping, so that a limit still sees something enormous.
-std::int64_t add_cash(std::int64_t sum, std::uint64_t value, bool paid) noexcept {
-  std::int64_t result = 0;
-  const bool overflows = paid ? __builtin_sub_overflow(sum, value, &result)
-                              : __builtin_add_overflow(sum, value, &result);
-  if (!overflows) return result;
-  return paid ? INT64_MIN : INT64_MAX;
-}
-
 void set_leaves(Instance& instance, Order& order, std::uint32_t leaves) noexcept {
   tickpath_position& position = instance.positions[order.instrument];
   std::uint32_t& open =
@@ -366,14 +357,7 @@ void Engine::book_fill(Instance& instance, const wire::OrderReport& report) noex
     return;
   }
   tickpath_position& position = instance.positions[report.instrument_id];
-  const std::int64_t shares = report.side == Side::kBuy ? std::int64_t{report.last_shares}
-                                                        : -std::int64_t{report.last_shares};
-  const std::int64_t change = report.kind == wire::ReportKind::kFillCanceled ? -1 : 1;
-  position.shares += change * shares;
-  position.cash =
-      add_cash(position.cash, executed_value(report.last_shares, wire::executed_price(report)),
-               change * shares > 0);
-  position.fills += static_cast<decltype(position.fills)>(change);
+  trading::apply_fill(wire::fill_of(report), position.shares, position.cash, position.fills);
 }
 
 // The order is final: everything it held is released.

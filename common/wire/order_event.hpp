@@ -43,7 +43,7 @@ struct OrderEvent {
   trading::RejectReason reason;
   std::uint8_t strategy_id;
   trading::OrderState state;      // of the order after the event
-  std::uint8_t price_hundredths;  // fill: fifth and sixth decimal, see executed_price()
+  std::uint8_t price_hundredths;  // fill: fifth and sixth decimal, see fill_of()
   // Number of this event among those of its row (strategy and instrument): PositionRow::events,
   // once the row includes it. Refusals change no row and have none (0). Compared modulo
   // 2^32.
@@ -54,9 +54,12 @@ static_assert(sizeof(OrderEvent) == kSlotPayloadBytes && offsetof(OrderEvent, ev
               offsetof(OrderEvent, price_hundredths) == 51 &&
               offsetof(OrderEvent, row_event) == 52);
 
-// The price of a fill, and of its cancellation or correction.
-constexpr ExecutedPrice executed_price(const OrderEvent& event) noexcept {
-  return {event.price, event.price_hundredths};
+// A fill, its cancellation or its correction, as the position has it.
+constexpr trading::Fill fill_of(const OrderEvent& event) noexcept {
+  return {event.side,
+          event.shares,
+          {event.price, event.price_hundredths},
+          event.report_kind != ReportKind::kFillCanceled};
 }
 
 // kFee: in 1/1,000,000, below 0 a rebate.

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "common/base/units.hpp"
+#include "common/trading/position.hpp"
 #include "common/trading/vocabulary.hpp"
 #include "common/wire/constants.hpp"
 
@@ -131,7 +132,7 @@ struct OrderReport {
   trading::RejectReason reason;
   std::uint8_t strategy_id;
   std::uint32_t limit_price;           // Price(4) in effect, 0 for market
-  std::uint8_t last_price_hundredths;  // of 1/10,000, see executed_price()
+  std::uint8_t last_price_hundredths;  // of 1/10,000, see fill_of()
   std::uint8_t reserved[3];
 };
 static_assert(std::is_trivially_copyable_v<OrderReport>);
@@ -139,9 +140,12 @@ static_assert(sizeof(OrderReport) == 64 && offsetof(OrderReport, instrument_id) 
               offsetof(OrderReport, kind) == 52 &&
               offsetof(OrderReport, last_price_hundredths) == 60);
 
-// The price of a fill, and of its cancellation or correction.
-constexpr ExecutedPrice executed_price(const OrderReport& report) noexcept {
-  return {report.last_price, report.last_price_hundredths};
+// A fill, its cancellation or its correction, as the position has it.
+constexpr trading::Fill fill_of(const OrderReport& report) noexcept {
+  return {report.side,
+          report.last_shares,
+          {report.last_price, report.last_price_hundredths},
+          report.kind != ReportKind::kFillCanceled};
 }
 
 // oeg -> strategy, as an OrderReport of kind kPosition: what the strategy holds in one instrument,

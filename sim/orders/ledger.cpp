@@ -7,6 +7,7 @@
 
 #include "common/base/error.hpp"
 #include "common/base/memory.hpp"
+#include "common/trading/position.hpp"
 
 namespace tickpath::sim {
 
@@ -43,12 +44,10 @@ void Ledger::apply(const Report& report) noexcept {
   if (report.kind == ReportKind::kAccepted) ++row->accepted;
   if (report.kind == ReportKind::kRejected) ++row->rejected;
   if (report.kind != ReportKind::kFill) return;
-  const std::int64_t sign = report.side == Side::kBuy ? 1 : -1;
-  row->position_shares += sign * report.last_shares;
-  row->cash = row->cash - Price{report.last_price} * (sign * std::int64_t{report.last_shares});
-  row->fees += fees_.of(report.liquidity, report.last_shares);
-  (sign > 0 ? row->bought_shares : row->sold_shares) += report.last_shares;
-  ++row->fills;
+  trading::apply_fill({report.side, report.last_shares, {report.last_price}}, row->position_shares,
+                      row->cash.value, row->fills);
+  row->fees = saturating_add(row->fees, fees_.of(report.liquidity, report.last_shares));
+  (report.side == Side::kBuy ? row->bought_shares : row->sold_shares) += report.last_shares;
 }
 
 std::int64_t venue_fees(const Matcher& matcher, const FeeSchedule& fees) noexcept {

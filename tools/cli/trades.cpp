@@ -65,7 +65,7 @@ class Reader {
       trades_.fills.push_back({record.sequence, record.realtime_ns,
                                order == nullptr ? 0 : order->id, record.execution_id,
                                symbol(record), event.strategy_id, event.side, event.shares,
-                               wire::executed_price(event), event.report_kind,
+                               wire::fill_of(event).price, event.report_kind,
                                record.exchange_time_ns(), order == nullptr ? 0 : order->trace_id});
     if (order == nullptr) return;
     if (const auto said = texts_.find(event.order_id); said != texts_.end())
@@ -107,8 +107,11 @@ std::vector<CarriedPosition> carried_of(const Trades& trades,
   for (const TradedFill& fill : trades.fills) {
     if (fill.sequence > before.sequence) continue;
     CarriedPosition& position = held[{fill.strategy, fill.symbol}];
-    position = {fill.strategy, fill.symbol, position.shares - shares_of(fill),
-                position.cash - cash_of(fill)};
+    position.strategy = fill.strategy;
+    position.symbol = fill.symbol;
+    trading::Fill undone = fill_of(fill);
+    undone.stands = !undone.stands;
+    trading::apply_fill(undone, position.shares, position.cash);
   }
   std::vector<CarriedPosition> carried;
   for (const auto& [key, position] : held)
@@ -137,14 +140,8 @@ void show_names(Trades& trades, const control::LongNames& names) {
   show(trades.carried);
 }
 
-std::int64_t shares_of(const TradedFill& fill) {
-  const bool adds = (fill.side == Side::kBuy) == (fill.kind != wire::ReportKind::kFillCanceled);
-  return adds ? std::int64_t{fill.shares} : -std::int64_t{fill.shares};
-}
-
-std::int64_t cash_of(const TradedFill& fill) {
-  const auto value = static_cast<std::int64_t>(executed_value(fill.shares, fill.price));
-  return shares_of(fill) > 0 ? -value : value;
+trading::Fill fill_of(const TradedFill& fill) {
+  return {fill.side, fill.shares, fill.price, fill.kind != wire::ReportKind::kFillCanceled};
 }
 
 }  // namespace tickpath::cli

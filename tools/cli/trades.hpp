@@ -70,8 +70,7 @@ Trades read_trades(const std::string& journal);
 // Symbols give way to the names that they stand for.
 void show_names(Trades& trades, const control::LongNames& names);
 
-// What a fill adds to its position and to its cash (1/10,000); one taken back takes them back.
-std::int64_t shares_of(const TradedFill& fill);
-std::int64_t cash_of(const TradedFill& fill);
+// What it does to a position.
+trading::Fill fill_of(const TradedFill& fill);
 
 }  // namespace tickpath::cli

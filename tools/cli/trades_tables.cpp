@@ -77,31 +77,31 @@ Table fills_table(const Trades& trades) {
   return table;
 }
 
+struct Traded {
+  std::int64_t shares = 0;  // sold: below 0
+  std::int64_t cash = 0;    // 1/10,000; bought: below 0
+};
+
 // Sums of one strategy in one symbol. What fills add is taken back by their cancellations.
 struct Held {
   std::uint64_t orders = 0, refused = 0, rejected = 0;
-  std::int64_t fills = 0, carried = 0, bought = 0, sold = 0;
-  std::int64_t paid = 0, received = 0, carried_cash = 0;  // 1/10,000
+  std::int64_t fills = 0;
+  Traded carried, bought, sold;
 
-  std::int64_t shares() const { return carried + bought - sold; }
-  std::int64_t cash() const { return carried_cash + received - paid; }
+  std::int64_t shares() const { return carried.shares + bought.shares + sold.shares; }
+  std::int64_t cash() const { return carried.cash + bought.cash + sold.cash; }
 };
 
 using HeldByKey = std::map<std::pair<std::uint8_t, std::string>, Held>;
 
 HeldByKey held_of(const Trades& trades) {
   HeldByKey all;
-  for (const CarriedPosition& carried : trades.carried) {
-    Held& held = all[{carried.strategy, carried.symbol}];
-    held.carried = carried.shares;
-    held.carried_cash = carried.cash;
-  }
+  for (const CarriedPosition& carried : trades.carried)
+    all[{carried.strategy, carried.symbol}].carried = {carried.shares, carried.cash};
   for (const TradedFill& fill : trades.fills) {
     Held& held = all[{fill.strategy, fill.symbol}];
-    const bool buy = fill.side == Side::kBuy;
-    (buy ? held.bought : held.sold) += buy ? shares_of(fill) : -shares_of(fill);
-    (buy ? held.paid : held.received) += buy ? -cash_of(fill) : cash_of(fill);
-    held.fills += fill.kind == wire::ReportKind::kFillCanceled ? -1 : 1;
+    Traded& traded = fill.side == Side::kBuy ? held.bought : held.sold;
+    trading::apply_fill(fill_of(fill), traded.shares, traded.cash, held.fills);
   }
   return all;
 }
@@ -132,10 +132,10 @@ Table positions_table(const Trades& trades, const std::vector<control::ProfitSum
                "realised", "unrealised", "pnl"},
               {}};
   for (const auto& [key, held] : held_of(trades)) {
-    Row row{std::to_string(key.first),     key.second,
-            std::to_string(held.shares()), std::to_string(held.carried),
-            std::to_string(held.bought),   std::to_string(held.sold),
-            std::to_string(held.fills),    money(held.cash())};
+    Row row{std::to_string(key.first),          key.second,
+            std::to_string(held.shares()),      std::to_string(held.carried.shares),
+            std::to_string(held.bought.shares), std::to_string(-held.sold.shares),
+            std::to_string(held.fills),         money(held.cash())};
     add_cells(row, profit_cells(profits, key.first, key.second));
     table.rows.push_back(std::move(row));
   }
@@ -160,11 +160,11 @@ Table overview_table(const Trades& trades, const std::vector<control::ProfitSumm
             std::to_string(held.refused),
             std::to_string(held.rejected),
             std::to_string(held.fills),
-            std::to_string(held.bought),
-            average(held.paid, held.bought),
-            std::to_string(held.sold),
-            average(held.received, held.sold),
-            std::to_string(held.carried),
+            std::to_string(held.bought.shares),
+            average(-held.bought.cash, held.bought.shares),
+            std::to_string(-held.sold.shares),
+            average(held.sold.cash, -held.sold.shares),
+            std::to_string(held.carried.shares),
             std::to_string(held.shares()),
             money(held.cash())};
     add_cells(row, profit_cells(profits, key.first, key.second));

@@ -20,9 +20,9 @@ class LedgerOf : public ::testing::Test {
 };
 
 TEST_F(LedgerOf, ALongPositionEarnsWhatTheMarkIsAboveItsAverageCost) {
-  ledger.fill(row, Side::kBuy, 100, {1'000'000});  // 100 at 100.00
-  ledger.fill(row, Side::kBuy, 300, {1'020'000});  // 300 at 102.00: average 101.50
-  ledger.quote(3, 1'029'000, 1'031'000, 0);        // middle 103.00
+  ledger.fill(row, {Side::kBuy, 100, {1'000'000}});  // 100 at 100.00
+  ledger.fill(row, {Side::kBuy, 300, {1'020'000}});  // 300 at 102.00: average 101.50
+  ledger.quote(3, 1'029'000, 1'031'000, 0);          // middle 103.00
   EXPECT_EQ(row.position, 400);
   EXPECT_EQ(row.cash, -406'000'000);
   EXPECT_EQ(narrow(row.cost), 406'000'000);
@@ -32,9 +32,9 @@ TEST_F(LedgerOf, ALongPositionEarnsWhatTheMarkIsAboveItsAverageCost) {
 }
 
 TEST_F(LedgerOf, ASaleRealisesAgainstTheAverageAndKeepsItForTheRest) {
-  ledger.fill(row, Side::kBuy, 100, {1'000'000});
-  ledger.fill(row, Side::kBuy, 300, {1'020'000});   // average 101.50
-  ledger.fill(row, Side::kSell, 200, {1'010'000});  // 200 x -0.50 = -100.00
+  ledger.fill(row, {Side::kBuy, 100, {1'000'000}});
+  ledger.fill(row, {Side::kBuy, 300, {1'020'000}});   // average 101.50
+  ledger.fill(row, {Side::kSell, 200, {1'010'000}});  // 200 x -0.50 = -100.00
   EXPECT_EQ(narrow(row.realised()), -1'000'000);
   EXPECT_EQ(row.position, 200);
   EXPECT_EQ(narrow(row.cost), 203'000'000);  // still 101.50 each
@@ -43,17 +43,17 @@ TEST_F(LedgerOf, ASaleRealisesAgainstTheAverageAndKeepsItForTheRest) {
 }
 
 TEST_F(LedgerOf, AShortPositionEarnsWhenThePriceFalls) {
-  ledger.fill(row, Side::kSell, 100, {500'000});  // short 100 at 50.00
+  ledger.fill(row, {Side::kSell, 100, {500'000}});  // short 100 at 50.00
   EXPECT_EQ(narrow(row.cost), -50'000'000);
   ledger.quote(3, 479'900, 480'100, 0);               // 48.00
   EXPECT_EQ(narrow(row.unrealised()), 100 * 20'000);  // 100 x 2.00
-  ledger.fill(row, Side::kBuy, 40, {490'000});        // 40 x 1.00
+  ledger.fill(row, {Side::kBuy, 40, {490'000}});      // 40 x 1.00
   EXPECT_EQ(narrow(row.realised()), 400'000);
   EXPECT_EQ(narrow(row.unrealised()), 60 * 20'000);
 }
 
 TEST_F(LedgerOf, AFeeIsALossAndARebateAGain) {
-  ledger.fill(row, Side::kBuy, 100, {1'000'000});
+  ledger.fill(row, {Side::kBuy, 100, {1'000'000}});
   ledger.quote(3, 1'000'000, 1'000'000, 0);
   ledger.charge(row, 1'234'001);  // 1.234001: in 1/10,000 rounded up, as a loss is
   EXPECT_EQ(narrow(row.pnl), -12'341);
@@ -70,12 +70,12 @@ TEST_F(LedgerOf, AFeeIsALossAndARebateAGain) {
 }
 
 TEST_F(LedgerOf, AFillThroughZeroClosesOneSideAndOpensTheOtherAtItsPrice) {
-  ledger.fill(row, Side::kBuy, 100, {1'000'000});
-  ledger.fill(row, Side::kSell, 250, {1'010'000});  // closes 100 (+100.00), short 150 at 101.00
+  ledger.fill(row, {Side::kBuy, 100, {1'000'000}});
+  ledger.fill(row, {Side::kSell, 250, {1'010'000}});  // closes 100 (+100.00), short 150 at 101.00
   EXPECT_EQ(row.position, -150);
   EXPECT_EQ(narrow(row.realised()), 1'000'000);
   EXPECT_EQ(narrow(row.cost), -151'500'000);
-  ledger.fill(row, Side::kBuy, 150, {1'000'000});  // +150.00, flat
+  ledger.fill(row, {Side::kBuy, 150, {1'000'000}});  // +150.00, flat
   EXPECT_EQ(row.position, 0);
   EXPECT_EQ(narrow(row.cost), 0);
   EXPECT_EQ(narrow(row.realised()), 2'500'000);
@@ -83,7 +83,7 @@ TEST_F(LedgerOf, AFillThroughZeroClosesOneSideAndOpensTheOtherAtItsPrice) {
 }
 
 TEST_F(LedgerOf, TheMarkIsTheLastTradeWhileASideIsMissing) {
-  ledger.fill(row, Side::kBuy, 10, {1'000'000});
+  ledger.fill(row, {Side::kBuy, 10, {1'000'000}});
   ledger.quote(3, 990'000, 0, 0);
   EXPECT_EQ(narrow(row.unrealised()), 0) << "no mark yet: nothing is made up";
   ledger.quote(3, 990'000, 0, 1'005'000);
@@ -95,9 +95,9 @@ TEST_F(LedgerOf, TheMarkIsTheLastTradeWhileASideIsMissing) {
 TEST_F(LedgerOf, SumsAreOverInstrumentsAndTheTotalOverStrategies) {
   Row& second = *ledger.row(1, 4);
   Row& other = *ledger.row(9, 3);
-  ledger.fill(row, Side::kBuy, 100, {1'000'000});
-  ledger.fill(second, Side::kSell, 10, {2'000'000});
-  ledger.fill(other, Side::kSell, 100, {1'000'000});
+  ledger.fill(row, {Side::kBuy, 100, {1'000'000}});
+  ledger.fill(second, {Side::kSell, 10, {2'000'000}});
+  ledger.fill(other, {Side::kSell, 100, {1'000'000}});
   ledger.quote(3, 1'000'000, 1'002'000, 0);  // 100.10: +10.00 for 1, -10.00 for 9
   ledger.quote(4, 1'990'000, 1'990'000, 0);  // 199.00: +10.00 for 1
   EXPECT_EQ(narrow(sums().pnl), 200'000);
@@ -108,7 +108,7 @@ TEST_F(LedgerOf, SumsAreOverInstrumentsAndTheTotalOverStrategies) {
 
 TEST_F(LedgerOf, PricesAndSharesAtTheirLimitsDoNotOverflow) {
   constexpr std::uint32_t kMax = std::numeric_limits<std::uint32_t>::max();
-  for (int i = 0; i < 4; ++i) ledger.fill(row, Side::kBuy, kMax, {kMax});
+  for (int i = 0; i < 4; ++i) ledger.fill(row, {Side::kBuy, kMax, {kMax}});
   EXPECT_EQ(row.position, 4 * std::int64_t{kMax});
   EXPECT_EQ(row.cash, std::numeric_limits<std::int64_t>::min()) << "saturated, not wrapped";
   ledger.quote(3, kMax, kMax, 0);
@@ -116,14 +116,14 @@ TEST_F(LedgerOf, PricesAndSharesAtTheirLimitsDoNotOverflow) {
 }
 
 TEST_F(LedgerOf, RoundsTheCashOfAnExecutionOnceAndGivesBackWhatItTook) {
-  ledger.fill(row, Side::kBuy, 3, {12'345, 67});  // 3 x 1.234567 = 3.703701
+  ledger.fill(row, {Side::kBuy, 3, {12'345, 67}});  // 3 x 1.234567 = 3.703701
   EXPECT_EQ(row.cash, -37'037);
-  ledger.fill(row, Side::kSell, 150, {12'345, 1});  // 185.17650 + 0.00015, half: away from zero
+  ledger.fill(row, {Side::kSell, 150, {12'345, 1}});  // 185.17650 + 0.00015, half: away from zero
   EXPECT_EQ(row.cash, -37'037 + 1'851'752);
   EXPECT_EQ(narrow(row.realised()), row.cash + narrow(row.cost));
-  ledger.change_fill(row, Side::kSell, 150, {12'345, 1}, false);
+  ledger.fill(row, {Side::kSell, 150, {12'345, 1}, false});
   EXPECT_EQ(row.cash, -37'037);
-  ledger.change_fill(row, Side::kBuy, 3, {12'345, 67}, false);
+  ledger.fill(row, {Side::kBuy, 3, {12'345, 67}, false});
   EXPECT_EQ(row.cash, 0);
   EXPECT_EQ(row.position, 0);
 }
@@ -147,8 +147,9 @@ TEST_F(LedgerOf, KeepsItsIdentitiesUnderRandomTrading) {
     if (random() % 3 == 0) {
       ledger.quote(at.instrument, price, price + 100, 0);
     } else {
-      ledger.fill(at, random() % 2 == 0 ? Side::kBuy : Side::kSell,
-                  static_cast<std::uint32_t>(1 + random() % 500), {price});
+      ledger.fill(at, {random() % 2 == 0 ? Side::kBuy : Side::kSell,
+                       static_cast<std::uint32_t>(1 + random() % 500),
+                       {price}});
     }
     ASSERT_EQ(at.realised(), Int128{at.cash} + at.cost);
     ASSERT_TRUE(at.position != 0 || at.cost == 0);
