@@ -4,6 +4,7 @@
 
 #include "common/base/fnv.hpp"
 #include "common/control/feed_endpoints.hpp"
+#include "common/market/order_limits.hpp"
 
 namespace tickpath::oeg {
 namespace {
@@ -55,7 +56,7 @@ config::Schema<GatewayOptions> gateway_schema() {
   schema.duration("venue.answer_max", &G::answer_max_ns, {10'000'000, 3'600'000'000'000},
                   "A request without an answer for so long does not keep an order alive that is to "
                   "go: it is cancelled anyway, so much later asked for, and then an exception");
-  market::OrderLimits most = market::kOrderLimitsMost;
+  trading::OrderLimits most = trading::kOrderLimitsMost;
   most.messages_per_second_max = 10'000'000;
   most.collar_basis_points = 10'000;  // 100 %
   schema.include("limits", &G::limits, market::order_limits_schema(most));

@@ -37,13 +37,13 @@ struct OegConfig {
   GatewayOptions gateway{
       .orders_max = 1u << 14,
       .positions_max = 0,  // 0: position_rows()
-      .limits = {.order_value_max = std::uint64_t{1'000'000} * kPriceScale,
-                 .position_value_max = std::uint64_t{10'000'000} * kPriceScale,
-                 .order_shares_max = 10'000,
-                 .position_shares_max = 100'000,
+      .limits = {.order_shares_max = 10'000,
+                 .order_value_max = std::uint64_t{1'000'000} * kPriceScale,
+                 .collar_basis_points = 500,
                  .open_orders_max = 1'000,
-                 .messages_per_second_max = 100'000,
-                 .collar_basis_points = 500},
+                 .position_shares_max = 100'000,
+                 .position_value_max = std::uint64_t{10'000'000} * kPriceScale,
+                 .messages_per_second_max = 100'000},
   };
   JournalOptions journal{.path = "{run_dir}/{name}.journal"};
   std::string exceptions_file = "{run_dir}/{name}.exceptions";

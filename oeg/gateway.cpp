@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/memory.hpp"
+#include "common/market/order_limits.hpp"
 #include "common/wire/order_id.hpp"
 
 namespace tickpath::oeg {
@@ -97,14 +98,6 @@ bool Gateway::take_id(StrategySlot& slot, std::uint64_t order_id) noexcept {
   return now;
 }
 
-// What is asked of every new order and replacement, whatever it is: rate and conditions.
-[[gnu::always_inline]] inline trading::RejectReason Gateway::check_moment(
-    StrategySlot& slot) noexcept {
-  if (!slot.rate.allow(tsc_now().value, limits_.messages_per_second_max, hz_))
-    return trading::RejectReason::kMessageRate;
-  return check_conditions(conditions_now(), block_, slot.id);
-}
-
 trading::RejectReason Gateway::refuses_all(const StrategySlot& slot) const noexcept {
   if (!journal_.has_room()) [[unlikely]]
     return trading::RejectReason::kJournalFull;
@@ -130,14 +123,11 @@ trading::RejectReason Gateway::check_new(StrategySlot& slot, const wire::OrderRe
   if (ledger_.full()) return RejectReason::kOrdersFull;
   if (!journal_.has_room()) return RejectReason::kJournalFull;
 
-  const Demand demand{request.instrument_id, static_cast<std::uint32_t>(request.price.value),
-                      request.shares,        request.shares,
-                      request.side,          request.type == trading::OrderType::kPegged,
-                      request.stop_price};
-  const RejectReason limit = check_limits(demand, *instrument, ledger_.position(row),
-                                          ledger_.open_orders(slot.id), true, limits_);
+  const RejectReason limit =
+      check_limits({demand_of(request, request.shares), *instrument, ledger_.position(row), limits_,
+                    ledger_.open_orders(slot.id), &slot.rate, hz_});
   if (limit != RejectReason::kNone) return limit;
-  return check_moment(slot);
+  return check_conditions(conditions_now(), block_, slot.id);
 }
 
 trading::RejectReason Gateway::check_change(StrategySlot& slot, const wire::OrderRequest& request,
@@ -166,15 +156,12 @@ trading::RejectReason Gateway::check_change(StrategySlot& slot, const wire::Orde
   if (is_held(instruments_[order->instrument].symbol)) [[unlikely]]
     return RejectReason::kException;
   const std::uint32_t present = order->cumulative + order->leaves;
-  const Demand demand{order->instrument, static_cast<std::uint32_t>(request.price.value),
-                      request.shares,    request.shares > present ? request.shares - present : 0,
-                      order->side,       order->type == trading::OrderType::kPegged,
-                      request.stop_price};
+  const std::uint32_t added = request.shares > present ? request.shares - present : 0;
   const RejectReason limit =
-      check_limits(demand, instruments_[order->instrument], ledger_.position(order->row),
-                   ledger_.open_orders(slot.id), false, limits_);
+      check_limits({demand_of(request, added), instruments_[order->instrument],
+                    ledger_.position(order->row), limits_, 0, &slot.rate, hz_});
   if (limit != RejectReason::kNone) return limit;
-  return check_moment(slot);
+  return check_conditions(conditions_now(), block_, slot.id);
 }
 
 bool Gateway::is_held(const fix::Symbol& symbol) const noexcept {
@@ -298,13 +285,8 @@ void Gateway::protect(Message& message, const wire::OrderRequest& request) const
   if ((!stop && request.type != trading::OrderType::kMarket) || !options_.market_order_protection ||
       collar == 0)
     return;
-  const Demand demand{.instrument = request.instrument_id,
-                      .price = 0,
-                      .shares = request.shares,
-                      .added_shares = 0,
-                      .side = request.side,
-                      .stop_price = request.stop_price};
-  const std::uint32_t reference = reference_price(demand, instruments_[request.instrument_id]);
+  const std::uint32_t reference =
+      reference_price(demand_of(request, 0), instruments_[request.instrument_id]);
   message.type = stop ? trading::OrderType::kStopLimit : trading::OrderType::kLimit;
   // One that waits, for its price or for a cross, goes on waiting.
   if (!stop && !trading::is_on_cross(request.time_in_force) &&

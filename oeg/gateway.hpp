@@ -254,7 +254,6 @@ class Gateway final : public fix::Handler {
  private:
   std::size_t unused_slot() noexcept;
   bool take_id(StrategySlot& slot, std::uint64_t order_id) noexcept;
-  trading::RejectReason check_moment(StrategySlot& slot) noexcept;
   void new_order(StrategySlot& slot, const wire::OrderRequest& request) noexcept;
   void change_order(StrategySlot& slot, const wire::OrderRequest& request) noexcept;
   template <class Message>

@@ -326,8 +326,7 @@ trading::RejectReason Gateway::check_resend(const Order& order,
   if (resend.age_ns > options_.resend_age_max_ns) return RejectReason::kStale;
   const bool replacement = resend.cl_ord_id == order.pending_id;
   // What it adds stands in the ledger already.
-  const Demand demand{order.instrument,
-                      replacement ? order.pending_price : order.price,
+  const Demand demand{replacement ? order.pending_price : order.price,
                       replacement ? order.pending_shares : order.shares,
                       0,
                       order.side,
@@ -335,8 +334,8 @@ trading::RejectReason Gateway::check_resend(const Order& order,
                       replacement ? order.pending_stop_price : order.stop_price};
   const Instrument& instrument = instruments_[order.instrument];
   if (is_held(instrument.symbol)) return RejectReason::kException;
-  const RejectReason limit = check_limits(demand, instrument, ledger_.position(order.row),
-                                          ledger_.open_orders(order.strategy), false, limits_);
+  const RejectReason limit =
+      check_limits({demand, instrument, ledger_.position(order.row), limits_});
   if (limit != RejectReason::kNone) return limit;
   // The strategy may have gone meanwhile, and the order would be cancelled at once.
   if (order.orphan) return RejectReason::kStale;

@@ -3,11 +3,11 @@
 
 #include <cstdint>
 
-#include "common/market/order_limits.hpp"
+#include "common/trading/order_limits.hpp"
 
 namespace tickpath::oeg {
 
-using Limits = market::OrderLimits;
+using Limits = trading::OrderLimits;
 
 // `rate` messages a second in the long run, and never more than one second's worth at once: the
 // generic cell rate algorithm (ITU-T I.371, annex A). One comparison a message.

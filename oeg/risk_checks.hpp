@@ -1,7 +1,9 @@
 // The checks of an order, in this order; the first that fails names the reject reason:
 //
-//   malformed, unknown instrument, duplicate id, (unknown order), order size, order value, price
-//   collar, open orders, position, message rate, kill switch, session down, risk absent
+//   - malformed, unknown instrument, duplicate id, unknown order, exception
+//   - room in the tables and in the journal
+//   - the limits, in the order of TICKPATH_ORDER_LIMITS
+//   - kill switch, session down, venue gap, risk absent
 //
 // A cancel reduces risk: it must be well-formed and name a live order of its strategy, nothing
 // else.
@@ -9,6 +11,7 @@
 
 #include <cstdint>
 
+#include "common/base/cpu.hpp"
 #include "common/wire/order_id.hpp"
 #include "common/wire/order_messages.hpp"
 #include "common/wire/order_terms.hpp"
@@ -28,14 +31,22 @@ struct Conditions {
 
 // What is asked for, whether by a new order or a replacement.
 struct Demand {
-  std::uint32_t instrument;
   std::uint32_t price;         // 0: market
   std::uint32_t shares;        // the order's size
   std::uint32_t added_shares;  // beyond what this order already has open
   Side side;
-  bool pegged = false;           // never trades against the other side on arrival
-  std::uint32_t stop_price = 0;  // 0: it does not wait for one
+  bool pegged;               // never trades against the other side on arrival
+  std::uint32_t stop_price;  // 0: it does not wait for one
 };
+
+inline Demand demand_of(const wire::OrderRequest& request, std::uint32_t added_shares) noexcept {
+  return {static_cast<std::uint32_t>(request.price.value),
+          request.shares,
+          added_shares,
+          request.side,
+          request.type == trading::OrderType::kPegged,
+          request.stop_price};
+}
 
 // Looks at the fields of one request alone. A strategy may only use ids of its own.
 inline bool malformed(const wire::OrderRequest& request, std::uint8_t strategy) noexcept {
@@ -106,73 +117,108 @@ inline std::uint32_t value_price(const Demand& demand, const Instrument& instrum
   return value_of_unpriced_buy(demand, instrument, collar_basis_points);
 }
 
+// What the limits are asked about.
+struct Asked {
+  Demand demand;
+  const Instrument& instrument;
+  const Position& position;
+  const Limits& limits;
+  std::uint32_t open_orders = 0;   // of the strategy, if this one comes to them; else 0
+  RateLimiter* limiter = nullptr;  // nullptr: the message was counted when it came
+  std::uint64_t hz = 0;            // of the limiter's clock
+  std::uint32_t price = value_price(demand, instrument, limits.collar_basis_points);
+};
+
+enum class Verdict : std::uint8_t { kWithin, kBeyond, kNoMarket };
+
+constexpr Verdict beyond(bool is_beyond) noexcept {
+  return is_beyond ? Verdict::kBeyond : Verdict::kWithin;
+}
+
+// What the strategy would hold if everything open on the order's side were filled and nothing on
+// the other. Not above 0: the order goes towards zero, which is always allowed.
+inline std::int64_t worst_position(const Demand& demand, const Position& position) noexcept {
+  const wire::PositionRow& row = position.row;
+  return demand.side == Side::kBuy ? row.position_shares + row.open_buy_shares +
+                                         position.reserved_buy + demand.added_shares
+                                   : -(row.position_shares - row.open_sell_shares -
+                                       position.reserved_sell - std::int64_t{demand.added_shares});
+}
+
+// A check for each row of TICKPATH_ORDER_LIMITS, by its key. A limit of 0 is none.
+namespace checks {
+
+inline Verdict order_shares_max(const Asked& asked) noexcept {
+  const std::uint32_t most = asked.limits.order_shares_max;
+  return beyond(most != 0 && asked.demand.shares > most);
+}
+
+inline Verdict order_value_max(const Asked& asked) noexcept {
+  if (asked.limits.order_value_max == 0) return Verdict::kWithin;
+  if (asked.price == 0) return Verdict::kNoMarket;
+  // 32 by 32 bits: fits.
+  return beyond(std::uint64_t{asked.price} * asked.demand.shares > asked.limits.order_value_max);
+}
+
 // A limit may be worse than the opposite best price by so many basis points, that of a stop order
 // worse than its stop price. A market or stop order only needs that there is a market, and is sent
 // with the collar as its limit (Gateway::protect()); the limit of a pegged order is no price that
 // it trades at.
-inline trading::RejectReason check_collar(const Demand& demand, const Instrument& instrument,
-                                          std::uint32_t basis_points) noexcept {
-  if (basis_points == 0) return trading::RejectReason::kNone;
-  const std::uint64_t best = reference_price(demand, instrument);
-  if (best == 0) return trading::RejectReason::kNoMarket;
-  if (demand.price == 0 || demand.pegged) return trading::RejectReason::kNone;
+inline Verdict collar_basis_points(const Asked& asked) noexcept {
+  const Demand& demand = asked.demand;
+  const std::uint32_t basis_points = asked.limits.collar_basis_points;
+  if (basis_points == 0) return Verdict::kWithin;
+  const std::uint64_t best = reference_price(demand, asked.instrument);
+  if (best == 0) return Verdict::kNoMarket;
+  if (demand.price == 0 || demand.pegged) return Verdict::kWithin;
   // In units of 1/10,000 of a Price(4), so that nothing is rounded: 32 + 14 bits.
   const std::uint64_t price = std::uint64_t{demand.price} * 10'000;
-  const bool outside = demand.side == Side::kBuy
-                           ? price > best * (std::uint64_t{10'000} + basis_points)
-                           : price + best * basis_points < best * 10'000;
-  return outside ? trading::RejectReason::kPriceCollar : trading::RejectReason::kNone;
+  return beyond(demand.side == Side::kBuy ? price > best * (std::uint64_t{10'000} + basis_points)
+                                          : price + best * basis_points < best * 10'000);
 }
 
-// What the strategy would hold if everything open on this side were filled and nothing on the
-// other. price: 0 is unknown.
-inline trading::RejectReason check_position(const Demand& demand, const Position& position,
-                                            std::uint32_t price, const Limits& limits) noexcept {
-  using trading::RejectReason;
-  const wire::PositionRow& row = position.row;
-  const std::int64_t worst =
-      demand.side == Side::kBuy
-          ? row.position_shares + row.open_buy_shares + position.reserved_buy + demand.added_shares
-          : -(row.position_shares - row.open_sell_shares - position.reserved_sell -
-              std::int64_t{demand.added_shares});
+inline Verdict open_orders_max(const Asked& asked) noexcept {
+  const std::uint32_t most = asked.limits.open_orders_max;
+  return beyond(most != 0 && asked.open_orders >= most);
+}
+
+inline Verdict position_shares_max(const Asked& asked) noexcept {
+  const Position& position = asked.position;
   // Open shares are 32 bits in the row, which risk reads, too.
-  const std::uint64_t open = demand.side == Side::kBuy
-                                 ? std::uint64_t{row.open_buy_shares} + position.reserved_buy
-                                 : std::uint64_t{row.open_sell_shares} + position.reserved_sell;
-  if (open + demand.added_shares > 0xffff'ffff) [[unlikely]]
-    return RejectReason::kPositionLimit;
-  // Towards zero is always allowed: `worst` is then not positive.
-  if (worst <= 0) return RejectReason::kNone;
-  const auto held = static_cast<std::uint64_t>(worst);
-  if (limits.position_shares_max != 0 && held > limits.position_shares_max)
-    return RejectReason::kPositionLimit;
-  if (limits.position_value_max == 0) return RejectReason::kNone;
-  if (price == 0) return RejectReason::kNoMarket;
-  return held > limits.position_value_max / price ? RejectReason::kPositionLimit
-                                                  : RejectReason::kNone;
+  const std::uint64_t open =
+      asked.demand.side == Side::kBuy
+          ? std::uint64_t{position.row.open_buy_shares} + position.reserved_buy
+          : std::uint64_t{position.row.open_sell_shares} + position.reserved_sell;
+  if (open + asked.demand.added_shares > 0xffff'ffff) [[unlikely]]
+    return Verdict::kBeyond;
+  const std::uint32_t most = asked.limits.position_shares_max;
+  return beyond(most != 0 && worst_position(asked.demand, position) > std::int64_t{most});
 }
 
-// Size, value, collar, open orders and position. open_orders: of the strategy now; `is_new` adds
-// one.
-inline trading::RejectReason check_limits(const Demand& demand, const Instrument& instrument,
-                                          const Position& position, std::uint32_t open_orders,
-                                          bool is_new, const Limits& limits) noexcept {
-  using trading::RejectReason;
-  if (limits.order_shares_max != 0 && demand.shares > limits.order_shares_max)
-    return RejectReason::kOrderSize;
-  const std::uint32_t price = value_price(demand, instrument, limits.collar_basis_points);
-  if (limits.order_value_max != 0) {
-    if (price == 0) return RejectReason::kNoMarket;
-    // 32 by 32 bits: fits.
-    if (std::uint64_t{price} * demand.shares > limits.order_value_max)
-      return RejectReason::kOrderValue;
-  }
-  if (const RejectReason reason = check_collar(demand, instrument, limits.collar_basis_points);
-      reason != RejectReason::kNone)
-    return reason;
-  if (is_new && limits.open_orders_max != 0 && open_orders >= limits.open_orders_max)
-    return RejectReason::kOpenOrders;
-  return check_position(demand, position, price, limits);
+inline Verdict position_value_max(const Asked& asked) noexcept {
+  const std::int64_t worst = worst_position(asked.demand, asked.position);
+  const std::uint64_t most = asked.limits.position_value_max;
+  if (most == 0 || worst <= 0) return Verdict::kWithin;
+  if (asked.price == 0) return Verdict::kNoMarket;
+  return beyond(static_cast<std::uint64_t>(worst) > most / asked.price);
+}
+
+// The last one: it takes a token of the limiter.
+inline Verdict messages_per_second_max(const Asked& asked) noexcept {
+  const std::uint32_t most = asked.limits.messages_per_second_max;
+  return beyond(asked.limiter != nullptr && !asked.limiter->allow(tsc_now().value, most, asked.hz));
+}
+
+}  // namespace checks
+
+inline trading::RejectReason check_limits(const Asked& asked) noexcept {
+  using enum trading::RejectReason;
+#define TICKPATH_CHECK_LIMIT(key, type, most, unit, reason, help)              \
+  if (const Verdict verdict = checks::key(asked); verdict != Verdict::kWithin) \
+    return verdict == Verdict::kBeyond ? reason : kNoMarket;
+  TICKPATH_ORDER_LIMITS(TICKPATH_CHECK_LIMIT)
+#undef TICKPATH_CHECK_LIMIT
+  return kNone;
 }
 
 // Kill switch, session, risk.

@@ -39,8 +39,8 @@ struct MonitorOptions {
   std::uint32_t orders_max = 65'536;  // open at once, all strategies; at each venue
   StrategyLimits strategy;            // for every strategy without limits of its own
   TotalLimits total;
-  bool cancel_on_breach = true;      // a limit that breaks cancels what is open, too
-  market::OrderLimits order_limits;  // what oeg checks
+  bool cancel_on_breach = true;       // a limit that breaks cancels what is open, too
+  trading::OrderLimits order_limits;  // what oeg checks
   std::uint32_t venues = 1;
   std::int64_t pending_max_ns = 5'000'000'000;  // several venues: Standing
 };

@@ -1,6 +1,18 @@
 #include "common/market/order_limits.hpp"
 
 namespace tickpath::market {
+namespace {
+
+// visit(key, member, member of the control block, unit, help) for each.
+template <class Visit>
+void for_each_limit(Visit&& visit) {
+#define TICKPATH_VISIT(key, type, most, unit, reason, help) \
+  visit(#key, &OrderLimits::key, &wire::ControlBlock::key, unit, help);
+  TICKPATH_ORDER_LIMITS(TICKPATH_VISIT)
+#undef TICKPATH_VISIT
+}
+
+}  // namespace
 
 config::Schema<OrderLimits> order_limits_schema(const OrderLimits& most) {
   config::Schema<OrderLimits> schema;

@@ -36,13 +36,13 @@ class RiskChecks : public ::testing::Test, protected GatewayFixture {
 };
 
 TEST_F(RiskChecks, LetAnOrderWithinEveryLimitPass) {
-  limit({.order_value_max = 100 * 1'000'000,
-         .position_value_max = 100 * 1'000'000,
-         .order_shares_max = 100,
-         .position_shares_max = 100,
+  limit({.order_shares_max = 100,
+         .order_value_max = 100 * 1'000'000,
+         .collar_basis_points = 10,
          .open_orders_max = 1,
-         .messages_per_second_max = 1,
-         .collar_basis_points = 10});
+         .position_shares_max = 100,
+         .position_value_max = 100 * 1'000'000,
+         .messages_per_second_max = 1});
   EXPECT_EQ(request(limit_order(1)), RejectReason::kNone);
   ASSERT_EQ(venue.orders.size(), 1u);
   EXPECT_EQ(venue.orders[0].cl_ord_id, id(1));
@@ -93,7 +93,7 @@ TEST_F(RiskChecks, RefuseASymbolThatHadAnotherId) {
 }
 
 TEST_F(RiskChecks, HoldSizeAndValue) {
-  limit({.order_value_max = 150 * std::uint64_t{1'000'000}, .order_shares_max = 200});
+  limit({.order_shares_max = 200, .order_value_max = 150 * std::uint64_t{1'000'000}});
   EXPECT_EQ(request(limit_order(1, 1'000'000, 201)), RejectReason::kOrderSize);
   EXPECT_EQ(request(limit_order(2, 1'000'000, 151)), RejectReason::kOrderValue);
   EXPECT_EQ(request(limit_order(3, 1'000'000, 150)), RejectReason::kNone);
@@ -182,7 +182,7 @@ TEST(CollarPrice, IsOnThePriceGridAndNeverBeyondTheCollarOrTheBestPrice) {
 }
 
 TEST_F(RiskChecks, NoProductOverflows) {
-  limit({.order_value_max = 1, .position_value_max = 1, .collar_basis_points = 10'000});
+  limit({.order_value_max = 1, .collar_basis_points = 10'000, .position_value_max = 1});
   EXPECT_EQ(request(limit_order(1, 0xffff'ffff, 0xffff'ffff)), RejectReason::kOrderValue);
 }
 
@@ -392,7 +392,7 @@ TEST_F(RiskChecks, RefuseMoreOpenSharesThanARowCanHold) {
 }
 
 TEST_F(RiskChecks, GoByTheSmallerOfTwoLimits) {
-  limit({.order_shares_max = 10, .position_shares_max = 1000, .collar_basis_points = 20});
+  limit({.order_shares_max = 10, .collar_basis_points = 20, .position_shares_max = 1000});
   wire::ControlBlock block{};
   block.order_shares_max = 1000;
   block.position_shares_max = 15;
