@@ -140,17 +140,7 @@ std::int32_t Engine::send_new(Instance& instance, const tickpath_new_order& orde
     return status;
   if (!exists || symbol_of(order.instrument).empty() || instruments_[order.instrument].other_symbol)
     return TICKPATH_UNKNOWN_INSTRUMENT;
-  wire::OrderRequest request{};
-  request.kind = wire::RequestKind::kNew;
-  request.price = Price{order.price};
-  request.shares = order.shares;
-  request.side = static_cast<Side>(order.side);
-  request.type = static_cast<trading::OrderType>(order.type);
-  request.time_in_force = static_cast<trading::TimeInForce>(order.time_in_force);
-  request.instructions = order.instructions;
-  request.stop_price = order.stop_price;
-  request.display_shares = order.display_shares;
-  request.minimum_shares = order.minimum_shares;
+  wire::OrderRequest request = request_of(order);
   if (!wire::terms_agree(request)) return TICKPATH_INVALID;
   if (instance.orders.full()) return TICKPATH_CAPACITY;
   if (!post(instance, order.instrument, request)) return TICKPATH_NO_CREDIT;

@@ -10,18 +10,10 @@ namespace {
 
 // The rest is bound to a venue: a stop waits for its trades, a pegged order for its best price.
 bool is_routable(const tickpath_new_order& order) noexcept {
-  const auto time = static_cast<trading::TimeInForce>(order.time_in_force);
-  wire::OrderRequest request{};
-  request.price = Price{order.price};
-  request.shares = order.shares;
-  request.side = static_cast<Side>(order.side);
-  request.type = static_cast<trading::OrderType>(order.type);
-  request.time_in_force = time;
-  request.instructions = order.instructions;
-  request.stop_price = order.stop_price;
+  const wire::OrderRequest request = request_of(order);
   const bool simple = order.type == TICKPATH_LIMIT || order.type == TICKPATH_MARKET;
   return simple && order.display_shares == 0 && order.minimum_shares == 0 &&
-         !trading::is_on_cross(time) && wire::terms_agree(request);
+         !trading::is_on_cross(request.time_in_force) && wire::terms_agree(request);
 }
 
 // What a DAY or GTC limit order does with what does not trade at once.

@@ -6,8 +6,26 @@
 #include "common/market/order_pool.hpp"
 #include "common/wire/order_messages.hpp"
 #include "common/wire/order_state.hpp"
+#include "strategy/plugin.h"
 
 namespace tickpath::strategy {
+
+// What a plugin asks for, as oeg is asked for it. A value outside its enumeration stays what it is:
+// wire::terms_agree() refuses it.
+inline wire::OrderRequest request_of(const tickpath_new_order& order) noexcept {
+  wire::OrderRequest request{};
+  request.kind = wire::RequestKind::kNew;
+  request.price = Price{order.price};
+  request.shares = order.shares;
+  request.side = static_cast<Side>(order.side);
+  request.type = static_cast<trading::OrderType>(order.type);
+  request.time_in_force = static_cast<trading::TimeInForce>(order.time_in_force);
+  request.instructions = order.instructions;
+  request.stop_price = order.stop_price;
+  request.display_shares = order.display_shares;
+  request.minimum_shares = order.minimum_shares;
+  return request;
+}
 
 struct Order {
   std::uint64_t id = 0;                // the live one; a replacement changes it
