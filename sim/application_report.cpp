@@ -121,7 +121,7 @@ void SimApplication::summarize(control::Summary& summary) {
     // The summary is compared with those of programs that know of no fees: cash is without them.
     summary.positions.push_back(
         {row.party.strategy, std::string(market_.symbols().name(row.locate)), row.position_shares,
-         row.cash.value, static_cast<std::int64_t>(row.fills), row.fees});
+         row.cash, static_cast<std::int64_t>(row.fills), row.fees});
   }
   summary.open_orders = matcher_.live_orders();
   summary.feed_messages = feed_.counters().messages.get();
@@ -198,7 +198,7 @@ void SimApplication::write_ledger() const {
                     {"account", gateway_.account(row.party)},
                     {"symbol", market_.symbols().name(row.locate)},
                     {"position_shares", row.position_shares},
-                    {"cash", row.cash.value},
+                    {"cash", row.cash},
                     {"fees_millionths", row.fees},
                     {"bought_shares", row.bought_shares},
                     {"sold_shares", row.sold_shares},

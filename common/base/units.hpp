@@ -18,16 +18,6 @@ struct Price {
 };
 inline constexpr std::int64_t kPriceScale = 10'000;
 
-// Cash in the same 1/10,000: price times shares.
-struct Cash {
-  std::int64_t value = 0;
-
-  friend constexpr auto operator<=>(Cash, Cash) = default;
-  friend constexpr Cash operator+(Cash a, Cash b) { return {a.value + b.value}; }
-  friend constexpr Cash operator-(Cash a, Cash b) { return {a.value - b.value}; }
-};
-constexpr Cash operator*(Price price, std::int64_t shares) { return {price.value * shares}; }
-
 // What an execution was done at. Orders have Price(4); venues execute at the middle of two such
 // prices, and at averages, and report five or six decimals.
 struct ExecutedPrice {
@@ -38,8 +28,7 @@ struct ExecutedPrice {
 };
 
 // Cash that an execution moves, in 1/10,000: rounded once, for all its shares together, half away
-// from zero. All who keep cash call this and nothing else, so that their sums are equal to the
-// last digit; a cancellation of the execution gives back what it took. Below 2^64 for any argument.
+// from zero. A cancellation of the execution gives back what it took. Below 2^64 for any argument.
 constexpr std::uint64_t executed_value(std::uint32_t shares, ExecutedPrice at) noexcept {
   return std::uint64_t{shares} * at.price + (std::uint64_t{shares} * at.hundredths + 50) / 100;
 }

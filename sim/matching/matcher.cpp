@@ -4,6 +4,7 @@
 
 #include "common/base/check.hpp"
 #include "common/base/error.hpp"
+#include "common/trading/position.hpp"
 
 namespace tickpath::sim {
 
@@ -101,9 +102,8 @@ void Matcher::fill_recorded(std::uint32_t node, std::uint32_t shares, std::uint3
                             FillSource source) noexcept {
   const LiveOrder& order = live_[node];
   RecordedAccount& account = accounts_[order.locate];
-  const std::int64_t sign = order.side == Side::kBuy ? -1 : 1;  // the other side of our trade
-  account.position_shares += sign * shares;
-  account.cash = account.cash - Price{price} * (sign * std::int64_t{shares});
+  trading::apply_fill({opposite(order.side), shares, {price}}, account.position_shares,
+                      account.cash);
   (order.side == Side::kBuy ? counters_.bought_from_recorded : counters_.sold_to_recorded)
       .add(shares);
   counters_.filled_shares[static_cast<std::size_t>(source)].add(shares);

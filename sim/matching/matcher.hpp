@@ -24,7 +24,7 @@ namespace tickpath::sim {
 // What the recorded market as a whole has gained from us, in one instrument.
 struct RecordedAccount {
   std::int64_t position_shares = 0;  // bought from us less sold to us
-  Cash cash;
+  std::int64_t cash = 0;             // 1/10,000
 };
 
 // An auction as it would be now, for those who are told in advance.

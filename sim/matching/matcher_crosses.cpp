@@ -1,6 +1,7 @@
 // Opening, closing and reopening crosses: ours, and those of the recording that our orders join.
 #include <algorithm>
 
+#include "common/base/saturating.hpp"
 #include "sim/matching/matcher.hpp"
 #include "sim/matching/matcher_cursor.hpp"
 
@@ -172,8 +173,8 @@ void Matcher::book_cross(Locate locate, std::uint32_t price, std::uint64_t bough
   counters_.filled_shares[static_cast<std::size_t>(FillSource::kCross)].add(std::max(bought, sold));
   RecordedAccount& account = accounts_[locate];
   const auto net = static_cast<std::int64_t>(sold) - static_cast<std::int64_t>(bought);
-  account.position_shares += net;
-  account.cash = account.cash - Price{price} * net;
+  account.position_shares = saturating_add(account.position_shares, net);
+  account.cash = saturating_subtract(account.cash, std::int64_t{price} * net);
 }
 
 // On-cross orders do not outlive their cross.

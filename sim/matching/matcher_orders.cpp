@@ -10,40 +10,15 @@ bool bad_price(Price price) noexcept { return price.value <= 0 || price.value > 
 bool bad_cap(Price price) noexcept { return price.value < 0 || price.value > kOrderPriceMax; }
 bool bad_quantity(std::uint32_t shares) noexcept { return shares == 0 || shares > kOrderSharesMax; }
 
-bool known(OrderType type) noexcept {
-  return type >= OrderType::kMarket && type <= OrderType::kPegged;
-}
 bool known(Side side) noexcept { return side == Side::kBuy || side == Side::kSell; }
-bool is_on_cross(TimeInForce time) noexcept {
-  return time == TimeInForce::kAtTheOpening || time == TimeInForce::kAtTheClose;
-}
-bool known(TimeInForce time) noexcept {
-  return time == TimeInForce::kDay || time == TimeInForce::kGoodTillCancel ||
-         time == TimeInForce::kImmediateOrCancel || time == TimeInForce::kFillOrKill ||
-         is_on_cross(time);
-}
-
-// Instructions that contradict each other.
-bool contradictory(const NewOrder& r) noexcept {
-  const bool market = r.type == OrderType::kMarket || r.type == OrderType::kStop;
-  const bool waits =
-      r.type == OrderType::kStop || r.type == OrderType::kStopLimit || r.type == OrderType::kPegged;
-  const bool immediate = r.time_in_force == TimeInForce::kImmediateOrCancel ||
-                         r.time_in_force == TimeInForce::kFillOrKill;
-  if (waits && immediate) return true;
-  if (is_on_cross(r.time_in_force) && (waits || r.post_only || r.display_shares != 0)) return true;
-  if (r.post_only && (immediate || r.type != OrderType::kLimit)) return true;
-  if (r.display_shares != 0 && (immediate || market)) return true;
-  return r.minimum_shares != 0 && (!immediate || r.minimum_shares > r.shares);
-}
 
 }  // namespace
 
 // Looks at the prices of either kind of request, but not at one that the type does not have.
 template <class Request>
 Reason Matcher::refusal_of_prices(const Request& request) const noexcept {
-  const bool limit = request.type == OrderType::kLimit || request.type == OrderType::kStopLimit;
-  const bool stop = request.type == OrderType::kStop || request.type == OrderType::kStopLimit;
+  const bool limit = has_limit(request.type);
+  const bool stop = has_stop(request.type);
   const bool pegged = request.type == OrderType::kPegged;
   if (limit && bad_price(request.price)) return Reason::kPrice;
   if (pegged && bad_cap(request.price)) return Reason::kPrice;
@@ -56,12 +31,14 @@ Reason Matcher::refusal_of_prices(const Request& request) const noexcept {
 // ---------------------------------------------------------------------- new orders
 
 Reason Matcher::refusal_of_terms(const NewOrder& request) const noexcept {
-  if (!known(request.side) || !known(request.type) || !known(request.time_in_force))
+  if (!known(request.side) || !is_known(request.type) || !is_known(request.time_in_force))
     return Reason::kUnsupported;
   if (bad_quantity(request.shares)) return Reason::kQuantity;
   const Reason reason = refusal_of_prices(request);
   if (reason != Reason::kNone) return reason;
-  if (contradictory(request)) return Reason::kCombination;
+  if (!trading::agree({request.type, request.time_in_force, request.post_only, request.shares,
+                       request.display_shares, request.minimum_shares}))
+    return Reason::kCombination;
   if (request.display_shares != 0 && request.display_shares < display_shares_min_)
     return Reason::kDisplay;
   return Reason::kNone;

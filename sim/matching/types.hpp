@@ -7,6 +7,7 @@
 #include "common/base/counter.hpp"
 #include "common/base/units.hpp"
 #include "common/book/types.hpp"
+#include "common/trading/order_terms.hpp"
 #include "common/wire/constants.hpp"
 #include "common/wire/order_messages.hpp"
 #include "common/wire/order_state.hpp"
@@ -15,24 +16,9 @@ namespace tickpath::sim {
 
 using book::Locate;
 using trading::OrderState;
+using trading::OrderType;
+using trading::TimeInForce;
 using wire::ReportKind;
-
-// What the venue takes: more than strategies send (common/wire), which are the first of each.
-enum class OrderType : std::uint8_t {
-  kMarket = 1,
-  kLimit = 2,
-  kStop = 3,       // a market order once the last trade has reached its stop price
-  kStopLimit = 4,  // a limit order from then on
-  kPegged = 5,     // at the best recorded price of its own side, up to its limit (0: none)
-};
-enum class TimeInForce : std::uint8_t {
-  kDay = 0,
-  kGoodTillCancel = 1,  // survives the end of the day
-  kAtTheOpening = 2,    // waits, unseen, for the opening cross, and ends with it
-  kImmediateOrCancel = 3,
-  kFillOrKill = 4,
-  kAtTheClose = 7,  // likewise for the closing cross
-};
 
 // The values are those of no protocol.
 enum class CrossKind : std::uint8_t {

@@ -3,24 +3,6 @@
 namespace tickpath::sim {
 namespace {
 
-// The matching's numbers are those of tags 40 and 59, but for pegged orders.
-static_assert(int(OrderType::kMarket) == int(fix::OrderType::kMarket) &&
-              int(OrderType::kLimit) == int(fix::OrderType::kLimit) &&
-              int(OrderType::kStop) == int(fix::OrderType::kStop) &&
-              int(OrderType::kStopLimit) == int(fix::OrderType::kStopLimit));
-static_assert(int(TimeInForce::kDay) == int(fix::TimeInForce::kDay) &&
-              int(TimeInForce::kGoodTillCancel) == int(fix::TimeInForce::kGoodTillCancel) &&
-              int(TimeInForce::kImmediateOrCancel) == int(fix::TimeInForce::kImmediateOrCancel) &&
-              int(TimeInForce::kFillOrKill) == int(fix::TimeInForce::kFillOrKill) &&
-              int(TimeInForce::kAtTheOpening) == int(fix::TimeInForce::kAtTheOpening) &&
-              int(TimeInForce::kAtTheClose) == int(fix::TimeInForce::kAtTheClose));
-
-// 0, which matching refuses: a type that the venue does not have.
-OrderType type_of(fix::OrderType type) noexcept {
-  if (type == fix::OrderType::kPegged) return OrderType::kPegged;
-  return type <= fix::OrderType::kStopLimit ? static_cast<OrderType>(type) : OrderType{};
-}
-
 // Tag 39 from the order's state, which comes from wire and is the same for the whole pipeline.
 fix::OrdStatus status_of(OrderState state) noexcept {
   switch (state) {
@@ -119,8 +101,8 @@ NewOrder to_request(const fix::NewOrderSingle& message, const Asked& asked) noex
   request.shares = message.order_qty;
   request.party = asked.party;
   request.side = message.side;
-  request.type = type_of(message.type);
-  request.time_in_force = static_cast<TimeInForce>(message.time_in_force);
+  request.type = message.type;
+  request.time_in_force = message.time_in_force;
   request.stop_price = message.stop_price;
   request.display_shares = message.max_floor;
   request.minimum_shares = message.min_qty;
@@ -148,15 +130,14 @@ ReplaceOrder to_request(const fix::OrderCancelReplaceRequest& message,
   request.shares = message.order_qty;
   request.party = asked.party;
   request.side = message.side;
-  request.type = type_of(message.type);
+  request.type = message.type;
   request.stop_price = message.stop_price;
   return request;
 }
 
 std::string_view kept_term(const fix::OrderCancelReplaceRequest& message,
                            const LiveOrder& order) noexcept {
-  if (message.says_time_in_force &&
-      static_cast<TimeInForce>(message.time_in_force) != order.time_in_force)
+  if (message.says_time_in_force && message.time_in_force != order.time_in_force)
     return "TimeInForce (59) is not the order's, which a replacement keeps";
   if (message.says_instructions && message.post_only != order.post_only)
     return "ExecInst (18) is not the order's, which a replacement keeps";
@@ -223,7 +204,7 @@ fix::ExecutionReport to_execution_report(const Report& report, std::string_view 
   message.symbol_text = symbol;
   message.text = describe(report.reason);
   if (report.kind == ReportKind::kTriggered)
-    message.order_type = report.limit_price == 0 ? fix::OrderType::kMarket : fix::OrderType::kLimit;
+    message.order_type = report.limit_price == 0 ? OrderType::kMarket : OrderType::kLimit;
   if (fees.any() && report.kind == ReportKind::kFill) {
     message.has_commission = true;
     message.commission_millionths = fees.of(report.liquidity, report.last_shares);

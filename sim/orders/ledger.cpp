@@ -45,7 +45,7 @@ void Ledger::apply(const Report& report) noexcept {
   if (report.kind == ReportKind::kRejected) ++row->rejected;
   if (report.kind != ReportKind::kFill) return;
   trading::apply_fill({report.side, report.last_shares, {report.last_price}}, row->position_shares,
-                      row->cash.value, row->fills);
+                      row->cash, row->fills);
   row->fees = saturating_add(row->fees, fees_.of(report.liquidity, report.last_shares));
   (report.side == Side::kBuy ? row->bought_shares : row->sold_shares) += report.last_shares;
 }
@@ -82,7 +82,7 @@ std::vector<std::string> check_conservation(const Matcher& matcher, const Ledger
   for (const LedgerRow& row : ledger.rows()) {
     LedgerRow& sum = by_instrument[row.locate];
     sum.position_shares += row.position_shares;
-    sum.cash = sum.cash + row.cash;
+    sum.cash = saturating_add(sum.cash, row.cash);
     all.fees += row.fees;
     all.fills += row.fills;
     all.bought_shares += row.bought_shares;
@@ -98,8 +98,7 @@ std::vector<std::string> check_conservation(const Matcher& matcher, const Ledger
     const std::string where = fmt::format(" of locate {}", locate);
     findings.equal(sum.position_shares, -other.position_shares,
                    "shares held, and what the recorded market is short" + where);
-    findings.equal(sum.cash.value, -other.cash.value,
-                   "cash held, and what the recorded market paid" + where);
+    findings.equal(sum.cash, -other.cash, "cash held, and what the recorded market paid" + where);
   }
   findings.equal(
       all.fees, venue_fees(matcher, ledger.fees()),

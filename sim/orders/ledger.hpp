@@ -18,7 +18,7 @@ struct LedgerRow {
   Party party;
   std::uint32_t locate = wire::kNoInstrument;
   std::int64_t position_shares = 0;  // bought less sold
-  Cash cash{};                       // sold less bought, without fees
+  std::int64_t cash = 0;             // 1/10,000: sold less bought, without fees
   std::int64_t fees = 0;             // paid to the venue, in 1 / kFeeScale; below 0: received
   std::uint64_t fills = 0;
   std::uint64_t bought_shares = 0;

@@ -347,7 +347,7 @@ TEST_F(GatewayTest, EverySessionHasItsOwnOrdersAndLedger) {
   const LedgerRow& row = gateway_->ledger().rows()[0];
   EXPECT_EQ(row.party, (Party{1, 5}));
   EXPECT_EQ(row.position_shares, 60);
-  EXPECT_EQ(row.cash.value, -600'000);
+  EXPECT_EQ(row.cash, -600'000);
   EXPECT_EQ(row.fills, 1u);
   EXPECT_EQ(row.accepted, 1u);
   EXPECT_TRUE(check_conservation(*matcher_, gateway_->ledger()).empty());
@@ -540,7 +540,7 @@ TEST_F(GatewayTest, FeesGoFromThePartiesToTheVenueAndAddUp) {
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[0].fees, 60 * 3'000 - 40 * 2'000);
   EXPECT_EQ(rows[1].fees, 30 * 3'000);
-  EXPECT_EQ(rows[0].cash.value, -1'000'000) << "fees are no part of it";
+  EXPECT_EQ(rows[0].cash, -1'000'000) << "fees are no part of it";
   const FeeSchedule& fees = gateway_->ledger().fees();
   EXPECT_EQ(venue_fees(*matcher_, fees), rows[0].fees + rows[1].fees);
   EXPECT_TRUE(check_conservation(*matcher_, gateway_->ledger()).empty());

@@ -75,14 +75,14 @@ class Duel {
       const std::int64_t sign = r.side == Side::kBuy ? 1 : -1;
       (sign > 0 ? bought : sold) += r.last_shares;
       ours[r.locate].position_shares += sign * r.last_shares;
-      ours[r.locate].cash = ours[r.locate].cash - Price{r.last_price} * (sign * r.last_shares);
+      ours[r.locate].cash -= std::int64_t{r.last_price} * sign * r.last_shares;
     }
     EXPECT_EQ(bought, c.bought_from_recorded.get() + c.traded_live.get());
     EXPECT_EQ(sold, c.sold_to_recorded.get() + c.traded_live.get());
     for (const auto& [locate, account] : ours) {
       const RecordedAccount& other = matcher_.recorded_account(static_cast<Locate>(locate));
       EXPECT_EQ(account.position_shares + other.position_shares, 0);
-      EXPECT_EQ((account.cash + other.cash).value, 0);
+      EXPECT_EQ(account.cash + other.cash, 0);
     }
     EXPECT_EQ(c.taken.get(), c.taken_released.get() + matcher_.taken_in_book());
     EXPECT_EQ(matcher_.taken_in_book(), reference_.taken_in_book());
