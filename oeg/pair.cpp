@@ -485,7 +485,7 @@ void Pair::turn_leader(std::uint64_t now_ns) noexcept {
   (void)writer_.flush();
   peer_->connection->poll();
   settle_kills();
-  if (now_ns >= next_probe_ns_) {
+  if (now_ns >= next_probe_ns_ || offered_) {
     next_probe_ns_ = now_ns + probe_ns_;
     (void)writer_.probe();
   }
@@ -518,6 +518,7 @@ void Pair::watch_progress(std::uint64_t now_ns) noexcept {
 bool Pair::overdue() const noexcept {
   const auto bound = static_cast<std::uint64_t>(options_.confirm_max_ns);
   if (confirmed_.idle_ns() > bound) return true;
+  if (offered_ && now_ns_ - offered_since_ns_ > kTakesNothingNs) return true;
   if (!rules_.needs_confirmation() || broken(Rule::kTaken)) return false;
   const std::uint64_t idle = taken_.idle_ns();
   return idle > std::max(bound, kTakesNothingNs) ||
@@ -541,8 +542,8 @@ void Pair::measure_lag(std::uint64_t now_ns) noexcept {
 
 // From a joiner to a standby, and from one life of the witness to the next.
 void Pair::advance_offer() noexcept {
-  if (offered_ && writer_.confirmed() >= offered_at_) {
-    rules_.on_offer_confirmed(*offered_);
+  if (offered_ && writer_.acknowledged() == offered_->epoch) {
+    rules_.on_offer_taken(*offered_);
     offered_.reset();
   }
   if (rules_.moved()) {
@@ -562,7 +563,7 @@ void Pair::advance_offer() noexcept {
   offered_ = rules_.offer();
   if (!offered_) return;
   send_word(PairEntry::kOffer, *offered_);
-  offered_at_ = writer_.appended();
+  offered_since_ns_ = now_ns_;
   at(Step::kOffered);
 }
 

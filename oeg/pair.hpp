@@ -392,9 +392,9 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   std::uint64_t journal_full_since_ns_ = 0;  // standby; 0: it is not
   bool stands_down_ = false;                 // standby: at the fence it renounces
 
-  std::optional<wire::Leadership> offered_;  // not confirmed yet
-  std::uint64_t offered_at_ = 0;             // bytes of the log, its end
-  std::uint64_t moved_at_ = 0;               // likewise; 0: not told
+  std::optional<wire::Leadership> offered_;  // and not acknowledged yet
+  std::uint64_t offered_since_ns_ = 0;
+  std::uint64_t moved_at_ = 0;  // bytes of the log, its end; 0: not told
   wire::ControlBlock kills_{};
   // One that finds no room is open here still: a person clears it once more.
   SpscRing<ClearedException> cleared_{1024};

@@ -169,6 +169,7 @@ void Pair::take(PairEntry kind, std::span<const std::byte> payload) noexcept {
       rules_.on_offer(wire::Leadership::of_word(word.word), word.witness);
       hot_log_.note(PairNote::kStandbyReady, rules_.word().epoch);
       settle();
+      log_->acknowledge(rules_.word().epoch);  // remembered: the witness may hold it
       break;
     case PairEntry::kMove:
       good = read(word);

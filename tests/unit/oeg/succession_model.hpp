@@ -60,10 +60,16 @@ class Model final : private WorldSearch<World, Hash> {
     return node.alive && !node.hangs && may_act(world, id) && has_room(world, id);
   }
 
-  // Where a log cannot be full nobody looks at how much of it is known to be taken.
+  // Where a log cannot be full nobody looks at how much of it is known to be taken, but for offers.
   void forget(World& world) const override {
     Log& log = world.log;
-    if (budget_.log_room == kEntriesMax) log.known_taken = log.read_taken = log.taken;
+    const auto without_offers = [&log](std::uint8_t& from) {
+      if (!log.has_offer(from, log.taken)) from = log.taken;
+    };
+    if (budget_.log_room == kEntriesMax) {
+      without_offers(log.known_taken);
+      without_offers(log.read_taken);
+    }
     log.forget_done();
   }
 
@@ -356,21 +362,26 @@ class Model final : private WorldSearch<World, Hash> {
         next.log.saw_fence = true;
       else
         next.log.confirmed = log.read_to;
-      if (!log.read_fence) next.log.known_taken = log.read_taken;
+      if (!log.read_fence && next.log.known_taken < log.read_taken)
+        next.log.known_taken = log.read_taken;
       next.log.read_to = next.log.read_taken = 0;
       next.log.read_fence = false;
+      on_taken(next, id, log.known_taken);
       on_confirmed(next, id, log.confirmed);
       visit(next, "hears its READ:", id);
     }
   }
 
-  void on_confirmed(World& world, int id, int from) {
-    Succession& rules = world.node(id).rules;
-    for (int at = from; at < world.log.confirmed; ++at) {
+  void on_taken(World& world, int id, int from) {
+    for (int at = from; at < world.log.known_taken; ++at) {
       const Entry& entry = world.log.entries[static_cast<std::size_t>(at)];
-      if (entry.kind == Entry::Kind::kOffer) rules.on_offer_confirmed(entry.word);
-      if (entry.kind == Entry::Kind::kMove) rules.on_move_confirmed();
+      if (entry.kind == Entry::Kind::kOffer) world.node(id).rules.on_offer_taken(entry.word);
     }
+  }
+  void on_confirmed(World& world, int id, int from) {
+    for (int at = from; at < world.log.confirmed; ++at)
+      if (world.log.entries[static_cast<std::size_t>(at)].kind == Entry::Kind::kMove)
+        world.node(id).rules.on_move_confirmed();
     if (world.log.saw_fence)
       miss_standby(world, id);
     else

@@ -117,6 +117,11 @@ struct Log {
   std::uint8_t read_taken = 0;   // what the READ under way brings
   bool operator==(const Log&) const = default;
 
+  bool has_offer(int from, int to) const noexcept {
+    for (int at = from; at < to; ++at)
+      if (entries[static_cast<std::size_t>(at)].kind == Entry::Kind::kOffer) return true;
+    return false;
+  }
   // Nobody looks at entries again that are taken and confirmed. Without them worlds that differ
   // only in their past are one.
   void forget_done() noexcept {
@@ -223,7 +228,7 @@ inline World first_world(const Budget& budget) {
   Node& leader = first.node(1);
   leader.rules.found();
   (void)leader.rules.enrol(1, {1, 1, true});
-  leader.rules.on_offer_confirmed(*leader.rules.offer());
+  leader.rules.on_offer_taken(*leader.rules.offer());
   leader.rules.on_answer(*leader.rules.wanted(), {1, 1, true});
   first.words[1] = {2, 1, false};
   first.node(2).rules.on_offer({2, 1, false}, 1);
