@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::size_t kEntriesPerTurn = 256;
 
-std::uint64_t time_of_step() noexcept { return static_cast<std::uint64_t>(clock::monotonic_ns()); }
-
 fix::SessionNumbers numbers_of(const StoredEntry& entry) noexcept {
   return {entry.next_sender, entry.next_target, entry.began_ns};
 }
