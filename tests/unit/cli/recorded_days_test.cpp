@@ -119,6 +119,22 @@ TEST_F(RecordedDays, OfSeveralExtractsHaveEachItsOwnBooks) {
   expect_same_once_converted("mon.itch50,tue.itch50");
 }
 
+// A weekend lies between them. The names have the dates, and ITCH has none.
+TEST_F(RecordedDays, OfLobsterHaveTheDatesOfTheirFiles) {
+  write("AAPL_2012-06-22_34200000_57600000_message_1.csv", "34200,1,1,10,500,1\n");
+  write("AAPL_2012-06-25_34200000_57600000_message_1.csv", "34201,1,1,10,500,1\n");
+  const std::string both =
+      "AAPL_2012-06-22_34200000_57600000_message_1.csv,"
+      "AAPL_2012-06-25_34200000_57600000_message_1.csv";
+  const nlohmann::json json = inspected(both);
+  EXPECT_EQ(json.at("each_day").at(0).at("date"), "2012-06-22");
+  EXPECT_EQ(json.at("each_day").at(1).at("date"), "2012-06-25");
+  EXPECT_EQ(json.at("each_day").at(1).at("day"), 4);
+  EXPECT_THAT(run({"inspect", paths(both)}),
+              HasSubstr("time          2012-06-22 09:30:00.000000000 to 2012-06-25 09:30:01."));
+  expect_same_once_converted(both);
+}
+
 TEST_F(RecordedDays, ABookThatADayLeavesCrossedIsSoUntilItsLastMessage) {
   write_itch(
       "days.itch50",
