@@ -1,6 +1,8 @@
 // The five programs together, as `tickpath up` runs them.
 #include "tests/support/pipeline.hpp"
 
+#include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -46,6 +48,27 @@ TEST(Pipeline, TradesAGeneratedRecordingAndConservesEverything) {
   EXPECT_EQ(sim.at("feed_messages"), kMessages);
   EXPECT_EQ(mdh.at("feed_messages"), kMessages);
   EXPECT_EQ(mdh.at("feed_messages_missed"), 0);
+}
+
+// In another run directory, while the first one runs.
+TEST(Pipeline, ASecondRunOfTheConfigurationTakesOtherPorts) {
+  const PipelineFolder folder;
+  const std::string recording = folder.generate(kMessages, kSeconds);
+  const auto beside = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = folder.up(recording, more);
+    std::ranges::replace(arguments, folder.run_dir(), folder / "beside");
+    return run(arguments, folder.path(), kPatience);
+  };
+  Process first(folder.up(recording, {"--no-replay"}), folder.path());
+  ASSERT_TRUE(first.wait_for_output("up; Ctrl-C", kPatience)) << first.output();
+  const Finished clash = beside({});
+  EXPECT_THAT(clash, Ends(1, "other programs have ports of this run", "sim.toml: feed.source is ",
+                          "sim.toml: feed.snapshot.listen is ",
+                          "sim.toml: orders.session.0.listen is ", "--port-offset"));
+  EXPECT_EQ(clash.output.find("sim        ready"), std::string::npos) << clash.output;
+  EXPECT_THAT(beside({"--port-offset", "101"}), Ends(0, "everything is accounted for"));
+  first.signal(SIGINT);
+  EXPECT_THAT(first.wait(kPatience), Ends(0, "everything is accounted for"));
 }
 
 void speak_fix44(const PipelineFolder& folder) {
