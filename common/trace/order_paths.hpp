@@ -10,7 +10,7 @@
 
 namespace tickpath::trace {
 
-// Of one request that a tick caused: from one hop to another.
+// How long one request that a tick caused took from one hop to another.
 struct OrderLatency {
   std::uint64_t order_id = 0;
   std::uint64_t trace_id = 0;  // of the tick that caused it
@@ -35,8 +35,8 @@ class OrderLatencies {
   // files: outlive this. Throws Error: there are none, or `from` is no hop before `to`.
   OrderLatencies(std::span<const TraceFile> files, Hop from, Hop to);
 
-  // Those that a tick caused and that have both stamps; the slowest first, of equal ones the lower
-  // id.
+  // Requests that a tick caused and that have both stamps. The slowest comes first; of equal ones
+  // the lower id.
   std::span<const OrderLatency> all() const noexcept { return all_; }
   // Every hop at which it was stamped, in their order, whether or not it is one of all(). Throws
   // Error: it has no stamp.

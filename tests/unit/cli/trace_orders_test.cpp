@@ -71,7 +71,7 @@ TEST_F(TraceOrders, TheWorstIsDrawnHopByHopWithWhatBecameOfIt) {
   EXPECT_THAT(text, HasSubstr("mdh.rx to oeg.sent: 40.0 us, number 1 of 2"));
   EXPECT_THAT(text, HasSubstr("filled 60 at 12.3400, 2500.0 us after oeg took the order"));
   EXPECT_THAT(text, Not(HasSubstr(std::to_string(kQuick))));
-  // Of 36 columns: 38 of 40 us lie behind oeg.seen.
+  // The whole has 36 columns, and 38 of its 40 us lie behind oeg.seen.
   EXPECT_THAT(text, HasSubstr("38.0 us   " + std::string(34, '#') + "\n")) << text;
   for (std::size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos;
        begin = end + 1)

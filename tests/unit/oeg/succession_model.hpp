@@ -60,17 +60,9 @@ class Model final : private WorldSearch<World, Hash> {
     return node.alive && !node.hangs && may_act(world, id) && has_room(world, id);
   }
 
-  // Where a log cannot be full nobody looks at how much of it is known to be taken, but for offers.
   void forget(World& world) const override {
-    Log& log = world.log;
-    const auto without_offers = [&log](std::uint8_t& from) {
-      if (!log.has_offer(from, log.taken)) from = log.taken;
-    };
-    if (budget_.log_room == kEntriesMax) {
-      without_offers(log.known_taken);
-      without_offers(log.read_taken);
-    }
-    log.forget_done();
+    if (budget_.log_room == kEntriesMax) world.log.forget_known_taken();
+    world.log.forget_done();
   }
 
   // -------------------------------------------------------------------------- the steps
@@ -358,12 +350,9 @@ class Model final : private WorldSearch<World, Hash> {
     if (log.reading) {
       World next = world;
       next.log.reading = false;
-      if (log.read_fence)
-        next.log.saw_fence = true;
-      else
-        next.log.confirmed = log.read_to;
-      if (!log.read_fence && next.log.known_taken < log.read_taken)
-        next.log.known_taken = log.read_taken;
+      next.log.saw_fence |= log.read_fence;
+      if (!log.read_fence) next.log.confirmed = log.read_to;
+      if (!log.read_fence) next.log.known_taken = std::max(log.known_taken, log.read_taken);
       next.log.read_to = next.log.read_taken = 0;
       next.log.read_fence = false;
       on_taken(next, id, log.known_taken);

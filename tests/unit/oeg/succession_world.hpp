@@ -117,10 +117,13 @@ struct Log {
   std::uint8_t read_taken = 0;   // what the READ under way brings
   bool operator==(const Log&) const = default;
 
-  bool has_offer(int from, int to) const noexcept {
-    for (int at = from; at < to; ++at)
-      if (entries[static_cast<std::size_t>(at)].kind == Entry::Kind::kOffer) return true;
-    return false;
+  // Where a log cannot be full nobody looks at how much of it is known to be taken, but for offers.
+  void forget_known_taken() noexcept {
+    const auto is_offer = [](const Entry& entry) { return entry.kind == Entry::Kind::kOffer; };
+    for (std::uint8_t* const known : {&known_taken, &read_taken})
+      if (std::none_of(entries.begin() + std::min(*known, taken), entries.begin() + taken,
+                       is_offer))
+        *known = taken;
   }
   // Nobody looks at entries again that are taken and confirmed. Without them worlds that differ
   // only in their past are one.
