@@ -12,12 +12,7 @@ namespace {
 
 // An answer of another host takes a few microseconds; what takes longer is looked for next turn.
 constexpr std::uint64_t kConfirmNs = 20'000;
-// A standby that takes nothing for so long is stuck, though its heart beats and its log has room.
-// Nothing waits for it yet, but it could not take over either.
-constexpr std::uint64_t kTakesNothingNs = 1'000'000'000;
 constexpr std::uint64_t kSavedNs = 1'000'000'000;
-// A joiner that has all but so much has caught up: the rest is on its way in a turn or two.
-constexpr std::uint64_t kCaughtUpBytes = 1u << 16;
 
 // A leader READs the word again so often: another one that leads since, whatever went wrong, is
 // noticed after so long.
@@ -25,10 +20,6 @@ constexpr std::uint64_t kLookAgainNs = 250'000'000;
 
 // The witness has answered, and that has settled nothing: it is asked the same so much later.
 constexpr std::uint64_t kAskAgainNs = 5'000'000;
-
-// So long a renunciation and a hand-over wait for a witness that is not connected: longer than the
-// keeper takes between two tries.
-constexpr std::uint64_t kWitnessAnswersNs = 300'000'000;
 
 // So long a word is waited for before the other one is asked who leads: longer, too.
 constexpr std::uint64_t kWaitsNs = 500'000'000;
@@ -46,8 +37,6 @@ link::HeartbeatOptions watch_options(link::HeartbeatOptions options) noexcept {
   options.by_life = true;
   return options;
 }
-
-std::uint64_t now() noexcept { return static_cast<std::uint64_t>(clock::monotonic_ns()); }
 
 template <class T>
 std::span<const std::byte> bytes(const T& value) noexcept {
@@ -251,7 +240,7 @@ void Pair::settle() noexcept {
   stored_ = rules_;
   show();
   if (rules_.role() == Role::kLeader && stage() == Stage::kFollowing) {
-    times_.decided_ns.set(now());
+    times_.decided_ns.set(time_of_step());
     peer_watch_.detach(true);
     former_ = std::exchange(peer_, nullptr);
     hot_log_.note(PairNote::kTakesOver, rules_.word().epoch);
@@ -370,6 +359,7 @@ bool Pair::may_enrol() const noexcept {
 void Pair::on_witness() noexcept {
   if (!witness_read_ || std::exchange(looks_again_, false)) {
     holds_ = wire::Leadership::of_word(word_.value());
+    looked_ns_ = look_posted_ns_;
     rules_.on_word(holds_);
     settle();
   }
@@ -402,6 +392,7 @@ void Pair::on_witness() noexcept {
   }
   if (rules_.role() != Role::kLeader || now_ns_ < next_look_ns_ || !word_.read()) return;
   looks_again_ = true;
+  look_posted_ns_ = now_ns_;
   next_look_ns_ = now_ns_ + kLookAgainNs;
 }
 
@@ -421,166 +412,6 @@ void Pair::settle_renunciation(std::uint64_t now_ns) noexcept {
   renounced_since_ns_ = 0;
   renounced_.store(false, std::memory_order_relaxed);
   rules_.on_peer_renounced(renounced_by_peer());
-}
-
-// ----------------------------------------------------------------------------------- the leader
-
-void Pair::follow_takeover(bool connected, bool logged_on, std::uint64_t accepted) noexcept {
-  if (times_.decided_ns.get() == 0 || times_.first_order_ns.get() != 0) return;
-  if (times_.connected_ns.get() == 0) {
-    if (!connected) return;
-    accepted_before_ = accepted;
-    times_.connected_ns.set(now());
-  }
-  if (logged_on && times_.logged_on_ns.get() == 0) times_.logged_on_ns.set(now());
-  if (accepted != accepted_before_) times_.first_order_ns.set(now());
-}
-
-void Pair::begin_streaming(link::BareConnection& connection, std::uint64_t now_ns) noexcept {
-  // A newcomer does not say what has become of the standby before: the witness knows. It comes
-  // again.
-  const bool unsettled = connection.tag == kNewcomer && rules_.needs_confirmation();
-  if (stage() != Stage::kLeading || connection.connection->extras().size() < 2 || unsettled) {
-    link::BareConnection* refused = &connection;
-    drop(refused);
-    if (unsettled && !rules_.blocked()) lose_standby();
-    return;
-  }
-  // A joiner has renounced, whatever it was.
-  if (peer_ != nullptr || rules_.needs_confirmation()) {
-    writer_.detach();
-    drop(peer_);
-    rules_.on_peer_renounced(renounced_by_peer());
-    offered_.reset();
-    moved_at_ = 0;
-    hand_over_.store(false, std::memory_order_relaxed);  // to the one before
-    settle();
-  }
-  peer_ = &connection;
-  const auto extras = connection.connection->extras();
-  if (!writer_.attach(*connection.connection, extras[0])) return drop(peer_);
-  peer_watch_.attach(*connection.connection, extras[1], now_ns);
-  confirmed_.restart(now_ns);
-  taken_.restart(now_ns);
-  lag_mark_ = {};
-  entries_taken_ = counters_.entries_sent.get();
-  counters_.standbys_joined.add();
-  hot_log_.note(PairNote::kStandbyJoined, journal_.size().get() + 1);
-  // Whatever is recorded from here on is in the log; what was before, in the snapshot.
-  on_numbers(session_.numbers());
-  send_kills();
-  streams_from_.store(journal_.size().get() + 1, std::memory_order_release);
-}
-
-void Pair::turn_leader(std::uint64_t now_ns) noexcept {
-  if (renounced_.load(std::memory_order_acquire)) {
-    if (rules_.needs_confirmation() && !rules_.blocked()) lose_standby();
-    settle_renunciation(now_ns);
-  }
-  if (peer_ == nullptr) {
-    settle_kills();
-    if (rules_.needs_confirmation()) rules_.on_standby_lost();
-    return;
-  }
-  (void)writer_.flush();
-  peer_->connection->poll();
-  settle_kills();
-  if (now_ns >= next_probe_ns_) {
-    next_probe_ns_ = now_ns + probe_ns_;
-    (void)writer_.probe();
-  }
-  measure_lag(now_ns);
-  watch_progress(now_ns);
-  // A joiner's heart does not beat before it has read the snapshot.
-  const bool silent = peer_watch_.evaluate(now_ns) == link::Liveness::kDead;
-  if (!replicates() || overdue() || peer_->connection->failed() ||
-      (silent && rules_.needs_confirmation()))
-    return lose_standby();
-  advance_offer();
-  // All confirmed: no READ is under way, and there is room to post the entry that hands over.
-  if (hand_over_.load(std::memory_order_relaxed) && !rules_.word().alone && confirm()) {
-    hand_over_.store(false, std::memory_order_relaxed);
-    rules_.hand_over();
-    handing_over_since_ns_ = now_ns;
-  }
-  // Handing over, and the witness does not answer. Both then ask for the place, and each other.
-  if (rules_.blocked() && now_ns - handing_over_since_ns_ > kWitnessAnswersNs) lose_standby();
-}
-
-void Pair::watch_progress(std::uint64_t now_ns) noexcept {
-  const std::uint64_t confirmed = broken(Rule::kProgress) ? 0 : writer_.confirmed();
-  confirmed_.see(confirmed, writer_.all_confirmed(), now_ns);
-  taken_.see(writer_.taken(), writer_.taken() == writer_.appended(), now_ns);
-}
-
-// The transport confirms also for a standby that takes nothing: its log fills, and then everything
-// would wait for it. A joiner has as long as it wants, for nothing waits for it.
-bool Pair::overdue() const noexcept {
-  const auto bound = static_cast<std::uint64_t>(options_.confirm_max_ns);
-  if (confirmed_.idle_ns() > bound) return true;
-  if (!rules_.needs_confirmation() || broken(Rule::kTaken)) return false;
-  const std::uint64_t idle = taken_.idle_ns();
-  return idle > std::max(bound, kTakesNothingNs) ||
-         (idle > bound && !writer_.has_room(kStepBytes + options_.log_bytes / 8));
-}
-
-void Pair::measure_lag(std::uint64_t now_ns) noexcept {
-  const std::uint64_t taken = writer_.taken();
-  if (lag_mark_.end != 0 && taken >= lag_mark_.end) {
-    lag_ns_.set(now_ns - lag_mark_.at_ns);
-    entries_taken_ = lag_mark_.entries;
-    lag_mark_.end = 0;
-  }
-  const std::uint64_t lag = writer_.appended() - taken;
-  const std::uint64_t sent = counters_.entries_sent.get();
-  if (lag == 0) entries_taken_ = sent;
-  if (lag != 0 && lag_mark_.end == 0) lag_mark_ = {writer_.appended(), sent, now_ns};
-  lag_bytes_.set(lag);
-  lag_records_.set(sent - entries_taken_);
-}
-
-// From a joiner to a standby, and from one life of the witness to the next.
-void Pair::advance_offer() noexcept {
-  if (offered_ && writer_.confirmed() >= offered_at_) {
-    rules_.on_offer_confirmed(*offered_);
-    offered_.reset();
-  }
-  if (rules_.moved()) {
-    send_word(PairEntry::kMove, rules_.word());
-    moved_at_ = writer_.appended();
-    rules_.on_move_told();
-  }
-  if (moved_at_ != 0 && writer_.confirmed() >= moved_at_) {
-    moved_at_ = 0;
-    rules_.on_move_confirmed();
-  }
-  const bool caught_up =
-      writer_.taken() != 0 && writer_.appended() - writer_.taken() <= kCaughtUpBytes;
-  if (!caught_up || peer_watch_.state() != link::Liveness::kAlive || !rules_.word().alone ||
-      rules_.needs_confirmation() || holds_ != rules_.word() || shown_witness_.get() == 0)
-    return;
-  offered_ = rules_.offer();
-  if (!offered_) return;
-  send_word(PairEntry::kOffer, *offered_);
-  offered_at_ = writer_.appended();
-  at(Step::kOffered);
-}
-
-void Pair::lose_standby() noexcept {
-  hot_log_.note(PairNote::kStandbyLost, writer_.appended() - writer_.confirmed(),
-                static_cast<std::uint64_t>(writer_.state()));
-  counters_.standbys_lost.add();
-  streams_from_.store(0, std::memory_order_release);
-  writer_.detach();
-  peer_watch_.detach(true);
-  drop(peer_);
-  offered_.reset();
-  moved_at_ = 0;
-  lag_mark_ = {};
-  lag_bytes_.set(0);
-  lag_records_.set(0);
-  hand_over_.store(false, std::memory_order_relaxed);
-  rules_.on_standby_lost();
 }
 
 }  // namespace tickpath::oeg

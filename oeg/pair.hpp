@@ -109,6 +109,7 @@ enum class PairNote : std::uint16_t {
   kLogDamaged,
   kJournalFull,
   kUnsaved,
+  kNotHandedOver,
 };
 
 class Pair final : public JournalPort, public fix::SessionMirror {
@@ -207,7 +208,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
     recovered_.store(true, std::memory_order_release);
   }
   // kLeading with a standby: that one leads as soon as it has everything. Forgotten where the
-  // standby is lost before.
+  // standby is lost before, or where the witness does not answer within 0.3 s.
   void hand_over() noexcept { hand_over_.store(true, std::memory_order_relaxed); }
 
   // Standby: exceptions that were cleared at the leader, in order; false: none.
@@ -299,7 +300,13 @@ class Pair final : public JournalPort, public fix::SessionMirror {
  private:
   // Entries that one step of the gateway may make: a record and a message, several times.
   static constexpr std::size_t kStepBytes = 16'384;
+  // So long a renunciation and a hand-over wait for a witness that is not connected: longer than
+  // the keeper takes between two tries.
+  static constexpr std::uint64_t kWitnessAnswersNs = 300'000'000;
 
+  static std::uint64_t time_of_step() noexcept {
+    return static_cast<std::uint64_t>(clock::monotonic_ns());
+  }
   bool replicates() const noexcept {
     return writer_.state() == link::LogReplicator::State::kReplicating;
   }
@@ -330,6 +337,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   }
   void settle_renunciation(std::uint64_t now_ns) noexcept;
   void turn_leader(std::uint64_t now_ns) noexcept;
+  void begin_hand_over(std::uint64_t now_ns) noexcept;
   void watch_progress(std::uint64_t now_ns) noexcept;
   bool overdue() const noexcept;
   void advance_offer() noexcept;
@@ -375,8 +383,11 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   // By this witness, last. Where it is wanted still, the answer has settled nothing.
   std::optional<Succession::Change> answered_;
   std::uint64_t renounced_since_ns_ = 0;  // the other one; 0: it has not, or that is settled
+  std::uint64_t hand_over_asked_ns_ = 0;  // by a person; 0: it is not wanted
   std::uint64_t handing_over_since_ns_ = 0;
   std::uint64_t next_look_ns_ = 0;
+  std::uint64_t look_posted_ns_ = 0;
+  std::uint64_t looked_ns_ = 0;  // a look at the word that was posted then was answered
   std::uint64_t asked_at_ns_ = 0;
   std::uint64_t other_first_since_ns_ = 0;
   std::uint64_t witness_idle_ns_ = 0;  // nothing that it was asked was without an answer then
@@ -392,9 +403,9 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   std::uint64_t journal_full_since_ns_ = 0;  // standby; 0: it is not
   bool stands_down_ = false;                 // standby: at the fence it renounces
 
-  std::optional<wire::Leadership> offered_;  // not confirmed yet
-  std::uint64_t offered_at_ = 0;             // bytes of the log, its end
-  std::uint64_t moved_at_ = 0;               // likewise; 0: not told
+  std::optional<wire::Leadership> offered_;  // and not acknowledged yet
+  std::uint64_t offered_since_ns_ = 0;
+  std::uint64_t moved_at_ = 0;  // bytes of the log, its end; 0: not told
   wire::ControlBlock kills_{};
   // One that finds no room is open here still: a person clears it once more.
   SpscRing<ClearedException> cleared_{1024};

@@ -12,8 +12,6 @@ namespace {
 
 constexpr std::size_t kEntriesPerTurn = 256;
 
-std::uint64_t time_of_step() noexcept { return static_cast<std::uint64_t>(clock::monotonic_ns()); }
-
 fix::SessionNumbers numbers_of(const StoredEntry& entry) noexcept {
   return {entry.next_sender, entry.next_target, entry.began_ns};
 }
@@ -169,6 +167,7 @@ void Pair::take(PairEntry kind, std::span<const std::byte> payload) noexcept {
       rules_.on_offer(wire::Leadership::of_word(word.word), word.witness);
       hot_log_.note(PairNote::kStandbyReady, rules_.word().epoch);
       settle();
+      log_->acknowledge(rules_.word().epoch);  // remembered: the witness may hold it
       break;
     case PairEntry::kMove:
       good = read(word);

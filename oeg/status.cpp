@@ -107,6 +107,9 @@ void OegApplication::define_notes() {
   notes.define(PairNote::kUnsaved, Level::kError,
                "leads alone in epoch {}, and pair.file does not reach the disk (is it slow, or "
                "gone?): after a power cut this oeg may not know that it led");
+  notes.define(PairNote::kNotHandedOver, Level::kError,
+               "leads on: the witness does not answer, so nothing is handed over. Look at risk "
+               "(`tickpath status`), then switch again");
   notes.define(PairNote::kJournalFull, Level::kError,
                "the journal has no room for what the leader records (a full disk?): stands by no "
                "longer, and joins again");

@@ -198,7 +198,7 @@ std::optional<Leadership> Succession::offer() noexcept {
   return paired();
 }
 
-void Succession::on_offer_confirmed(Leadership offered) noexcept {
+void Succession::on_offer_taken(Leadership offered) noexcept {
   if (role_ != Role::kLeader || offered_ == 0 || offered != paired() || asks_ != Asks::kNothing)
     return;
   offer_posted_ = true;

@@ -146,8 +146,9 @@ class Succession {
   // Enrolled, and a joiner has everything: from now on needs_confirmation(). What to tell it, with
   // witness(), as an entry of its log. Nothing: not now.
   std::optional<wire::Leadership> offer() noexcept;
-  // The joiner has confirmed that entry.
-  void on_offer_confirmed(wire::Leadership paired) noexcept;
+  // The joiner has read that entry, and remembers it. Before, the witness is not to hold a pair
+  // that one of the two knows nothing of: that one could not say what it renounces.
+  void on_offer_taken(wire::Leadership paired) noexcept;
 
   // ---- leader of a pair
 

@@ -24,6 +24,15 @@ std::string utc_day_text(std::int64_t unix_s) {
   return {text, std::strftime(text, sizeof(text), "%Y-%m-%d", &parts)};
 }
 
+std::optional<std::int64_t> parse_utc_day(const std::string& text) {
+  std::tm parts{};
+  if (::strptime(text.c_str(), "%Y-%m-%d", &parts) == nullptr) return std::nullopt;
+  const std::int64_t unix_s = ::timegm(&parts);
+  // February 30 is a day of March by now.
+  if (unix_s < 0 || utc_day_text(unix_s) != text) return std::nullopt;
+  return unix_s;
+}
+
 std::string utc_text(std::int64_t unix_s) {
   const std::tm parts = parts_of(unix_s);
   char text[32];

@@ -6,7 +6,9 @@
 #   include/tickpath/strategy/ what a plugin includes
 #   share/tickpath/config/     the configurations
 #   share/doc/tickpath/        README.md, docs
-#   share/bash-completion/     what a shell completes behind `tickpath`
+#   share/bash-completion/,    what a shell completes behind `tickpath`
+#   share/zsh/
+#   share/man/man1/            the manual pages of the programs of `tickpath`
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -37,3 +39,14 @@ install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES tools/cli/completion.bash RENAME tickpath
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES tools/cli/completion.zsh RENAME _tickpath
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+# Each program prints its own page.
+foreach(program tickpath tickpath-data tickpath-history tickpath-measure)
+  install(CODE "
+    if(EXISTS \"$<TARGET_FILE:${program}_program>\")
+      set(page \"${PROJECT_BINARY_DIR}/${program}.1\")
+      execute_process(COMMAND \"$<TARGET_FILE:${program}_program>\" --man OUTPUT_FILE \"\${page}\" COMMAND_ERROR_IS_FATAL ANY)
+      file(INSTALL DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_MANDIR}/man1\" TYPE FILE FILES \"\${page}\")
+    endif()")
+endforeach()

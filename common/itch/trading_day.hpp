@@ -70,6 +70,10 @@ class TradingDay {
     return event == DayBreak::kNone ? time : event;
   }
 
+  // Behind it a replay goes on without waiting: the market was closed.
+  bool skips_night(DayBreak what) const noexcept {
+    return what == DayBreak::kDay || (what == DayBreak::kMidnight && over_);
+  }
   // The day has ended, and no other has begun.
   bool over() const noexcept { return over_; }
   // The time of the last message, since the midnight before the first one. Each further day, and

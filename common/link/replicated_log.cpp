@@ -7,6 +7,9 @@ namespace tickpath::link {
 namespace {
 
 constexpr std::size_t kRingBytesMin = 4096;
+// What a READ of the standby's line brings.
+constexpr std::size_t kStandbyBytes =
+    offsetof(LogStandbyLine, acknowledged) + sizeof(LogStandbyLine::acknowledged);
 
 std::size_t checked(std::size_t ring_bytes) noexcept {
   TICKPATH_CHECK(ring_bytes >= kRingBytesMin && (ring_bytes & (ring_bytes - 1)) == 0,
@@ -28,6 +31,7 @@ ReplicatedLog::ReplicatedLog(rdma::Device& device, std::size_t ring_bytes, const
 void ReplicatedLog::clear() noexcept {
   store_word(header().writer.tail, 0, std::memory_order_relaxed);
   store_word(header().standby.taken, 0, std::memory_order_relaxed);
+  store_word(header().standby.acknowledged, 0, std::memory_order_relaxed);
   store_word(header().standby.fence, 0, std::memory_order_release);
   taken_ = end_ = sequence_ = 0;
   fenced_ = damaged_ = false;
@@ -64,7 +68,7 @@ bool LogReplicator::attach(Connection& connection, const rdma::RemoteRegion& reg
   if (region.length_bytes < sizeof(LogHeader) + ring_bytes_) return false;
   use(connection);
   remote_ = region;
-  sequence_ = appended_ = posted_to_ = confirmed_ = taken_ = 0;
+  sequence_ = appended_ = posted_to_ = confirmed_ = taken_ = acknowledged_ = 0;
   state_ = State::kReplicating;
   return true;
 }
@@ -134,7 +138,7 @@ bool LogReplicator::post_all() noexcept {
   const std::uint64_t number = posts() + 1;
   rdma::WorkRequest& read = requests[count++] = base;
   read.local_address = memory() + number % kReadsMax * sizeof(LogStandbyLine);
-  read.length_bytes = sizeof(LogStandbyLine::fence) + sizeof(LogStandbyLine::taken);
+  read.length_bytes = kStandbyBytes;
   read.remote_address += offsetof(LogHeader, standby);
   std::size_t posted = 0;
   const rdma::PostStatus status = post(std::span(requests).first(count), posted);
@@ -156,8 +160,7 @@ void LogReplicator::on_answer(bool success) noexcept {
   const std::uint64_t number = posts() - under_way();
   // Placed by our own READ, whose completion was just polled.
   LogStandbyLine line;
-  std::memcpy(&line, memory() + number % kReadsMax * sizeof(LogStandbyLine),
-              offsetof(LogStandbyLine, taken) + sizeof(line.taken));
+  std::memcpy(&line, memory() + number % kReadsMax * sizeof(LogStandbyLine), kStandbyBytes);
   if (line.fence != 0) {
     state_ = State::kFenced;  // what this READ vouches for is not confirmed
     return;
@@ -167,6 +170,7 @@ void LogReplicator::on_answer(bool success) noexcept {
     return;
   }
   taken_ = line.taken;
+  acknowledged_ = line.acknowledged;
   confirmed_ = vouches_for_[number % kReadsMax];
 }
 

@@ -5,7 +5,9 @@
 // Writer:  LogReplicator, attached to that connection.
 //
 //   line 0   0 tail                bytes ever appended; the writer's
-//   line 1   0 fence | 8 taken     the standby's: not 0 once it takes no more; bytes ever taken
+//   line 1   0 fence | 8 taken | 16 acknowledged   the standby's: not 0 once it takes no more;
+//   bytes
+//                                 ever taken; a number of the program's own
 //   line 2   the ring of entries: entry, entry, ...
 //   entry    0 length | 4 kind | 8 sequence | 16 payload, to a multiple of 16 bytes
 //
@@ -36,10 +38,11 @@ namespace tickpath::link {
 struct alignas(kCacheLineBytes) LogTailLine {
   std::uint64_t tail;
 };
-// 0 fence | 8 taken
+// 0 fence | 8 taken | 16 acknowledged
 struct alignas(kCacheLineBytes) LogStandbyLine {
   std::uint64_t fence;
   std::uint64_t taken;
+  std::uint64_t acknowledged;
 };
 struct LogHeader {
   LogTailLine writer;
@@ -81,6 +84,11 @@ class ReplicatedLog {
   // it returns. Returns how many.
   template <class OnEntry>
   std::size_t poll(OnEntry&& on_entry, std::size_t entries_max = 64) noexcept;
+  // Any thread: the program has acted on an entry. 0: on none yet.
+  void acknowledge(std::uint64_t number) noexcept {
+    // Release: pairs with the writer's READ. What the program did before, it has done by then.
+    store_word(header().standby.acknowledged, number, std::memory_order_release);
+  }
   // By the handler of poll(), for an entry that says nothing: the log is kDamaged.
   void refuse() noexcept { damaged_ = true; }
   LogStatus status() const noexcept { return damaged_ ? LogStatus::kDamaged : LogStatus::kOk; }
@@ -154,6 +162,8 @@ class LogReplicator final : public OneSidedClient {
   std::uint64_t confirmed() const noexcept { return confirmed_; }
   std::uint64_t taken() const noexcept { return taken_; }
   bool all_confirmed() const noexcept { return confirmed_ == appended_; }
+  // The number that the standby has acknowledged last; 0: none.
+  std::uint64_t acknowledged() const noexcept { return acknowledged_; }
 
  private:
   // READs under way at once, each with a line of its own for its answer.
@@ -173,6 +183,7 @@ class LogReplicator final : public OneSidedClient {
   std::uint64_t posted_to_ = 0;  // of appended_: so much has left
   std::uint64_t confirmed_ = 0;
   std::uint64_t taken_ = 0;
+  std::uint64_t acknowledged_ = 0;
   std::array<std::uint64_t, kReadsMax> vouches_for_{};  // by READ: bytes that it confirms
 };
 

@@ -16,29 +16,25 @@ void finish(Interval& interval) {
   interval.distribution = summarise(interval.sorted_ns);
 }
 
-std::int64_t rounded_ns(const Joined& joined, std::size_t host, double ticks) {
-  return std::llround(ticks / joined.clocks().ticks_per_ns(host));
-}
-
 // Adds the time between two stamps, or counts why it cannot be told.
 template <class Stamps>
 void add_sample(const Joined& joined, const Stamps& stamps, Interval& interval) {
   const std::size_t from = place(interval.from);
   const std::size_t to = place(interval.to);
-  const double elapsed = stamps.at[to] - stamps.at[from];
-  if (std::isnan(elapsed)) return;
+  if (std::isnan(stamps.at[to] - stamps.at[from])) return;
+  const auto elapsed = joined.elapsed_ns(stamps, from, to);
+  if (!elapsed) {
+    ++interval.unmeasured;
+    return;
+  }
   const std::size_t first = joined.host_of(stamps.file[from]);
   const std::size_t second = joined.host_of(stamps.file[to]);
   if (first != second) {
-    if (!joined.clocks().comparable(first, second)) {
-      ++interval.unmeasured;
-      return;
-    }
     const double error = joined.clocks().error_ns(first, stamps.at[from], second, stamps.at[to]);
     interval.error_ns = std::max(interval.error_ns, static_cast<std::int64_t>(std::ceil(error)));
     ++interval.crossing;
   }
-  interval.sorted_ns.push_back(rounded_ns(joined, first, elapsed));
+  interval.sorted_ns.push_back(*elapsed);
 }
 
 // sent: those alone that went to the venue.
@@ -126,12 +122,11 @@ void count_orders(const Joined& joined, Analysis& result) {
     }
     if (complete) ++result.orders_complete;
     const std::size_t mdh = joined.host_of(order.file[place(Hop::kMdhKernelRx)]);
-    const std::size_t oeg = joined.host_of(order.file[place(Hop::kOegSent)]);
-    if (order.has(Hop::kMdhKernelRx) && joined.clocks().comparable(mdh, oeg)) {
-      const double ticks = order[Hop::kOegSent] - order[Hop::kMdhKernelRx];
+    if (const auto took =
+            joined.elapsed_ns(order, place(Hop::kMdhKernelRx), place(Hop::kOegSent))) {
       const double since =
           (order[Hop::kMdhKernelRx] - start) / joined.clocks().ticks_per_ns(mdh) * 1e-9;
-      result.orders.push_back({id, order.trace_id, since, rounded_ns(joined, mdh, ticks)});
+      result.orders.push_back({id, order.trace_id, since, *took});
     }
   }
   for (std::size_t row = 1; row < kHopCount; ++row)

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -97,6 +98,17 @@ class Joined {
   const std::unordered_map<std::uint64_t, OrderTimes>& orders() const noexcept { return orders_; }
   const HostClocks& clocks() const noexcept { return clocks_; }
   std::size_t host_of(std::uint8_t file) const noexcept { return hosts_[file]; }
+  // Between two hops of a tick or of an order, by place. Nothing: one of them has no stamp, or no
+  // clock offset between their hosts was measured.
+  template <std::size_t kHopsOf>
+  std::optional<std::int64_t> elapsed_ns(const StampedHops<kHopsOf>& stamps, std::size_t from,
+                                         std::size_t to) const {
+    const double elapsed = stamps.at[to] - stamps.at[from];
+    const std::size_t first = host_of(stamps.file[from]);
+    if (std::isnan(elapsed) || !clocks_.comparable(first, host_of(stamps.file[to])))
+      return std::nullopt;
+    return std::llround(elapsed / clocks_.ticks_per_ns(first));
+  }
   template <class Visit>
   void for_each_tick(Visit&& visit) const {
     for (const auto& [venue, feed] : feeds_)

@@ -10,16 +10,6 @@
 namespace tickpath::trace {
 namespace {
 
-// A duration in at most 8 characters, with three significant digits or whole nanoseconds.
-std::string short_time(std::int64_t ns) {
-  const double value = static_cast<double>(ns);
-  const double size = value < 0 ? -value : value;
-  if (size < 10'000) return formatted("%.0f ns", value);
-  if (size < 10'000'000) return formatted("%.1f us", value / 1e3);
-  if (size < 10'000'000'000) return formatted("%.1f ms", value / 1e6);
-  return formatted("%.1f s", value / 1e9);
-}
-
 // "-" where nothing was measured: 0 ns would be a figure.
 std::string time_of(const Distribution& d, std::int64_t ns) {
   return d.count == 0 ? "-" : short_time(ns);
@@ -131,6 +121,15 @@ nlohmann::ordered_json row_json(const Analysis& analysis, const Interval& row) {
 }
 
 }  // namespace
+
+std::string short_time(std::int64_t ns) {
+  const double value = static_cast<double>(ns);
+  const double size = value < 0 ? -value : value;
+  if (size < 10'000) return formatted("%.0f ns", value);
+  if (size < 10'000'000) return formatted("%.1f us", value / 1e3);
+  if (size < 10'000'000'000) return formatted("%.1f ms", value / 1e6);
+  return formatted("%.1f s", value / 1e9);
+}
 
 std::string providers(const Analysis& analysis) { return joined(analysis, &Environment::provider); }
 std::string wait_modes(const Analysis& analysis) {

@@ -1,6 +1,7 @@
 // An analysis as a table, as JSON, as CSV and as a page with pictures.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,9 @@ std::string to_csv(const Analysis& analysis);
 // A self-contained page (inline SVG, no script, no network): the way of a median and of a slow
 // order hop by hop, tick-to-order by percentile, and over the run.
 std::string to_html(const Analysis& analysis);
+
+// A duration in at most 8 characters, with three significant digits or whole nanoseconds.
+std::string short_time(std::int64_t ns);
 
 // Text as it may stand in a page, attributes included.
 std::string html_escaped(std::string_view text);

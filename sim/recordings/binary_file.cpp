@@ -25,7 +25,7 @@ ReadStatus BinaryFileReader::next(RecordedMessage& message) {
   if (status == FrameStatus::kEndOfSession) return finish_session();
   ++messages_;
   offset_ += kFrameLengthBytes + message.bytes.size();
-  message.begins_day = day_.on_message(message.bytes) == DayBreak::kDay;
+  message.begins_day = day_.skips_night(day_.on_message(message.bytes));
   message.timestamp_ns = message.bytes.size() < kHeaderBytes ? 0 : day_.time_ns();
   return ReadStatus::kMessage;
 }

@@ -254,7 +254,7 @@ void CaptureRecording::deliver(std::span<const std::byte> bytes, std::uint64_t c
                                RecordedMessage& message) {
   message.bytes = bytes;
   const DayBreak what = day_.on_message(bytes);
-  message.begins_day = what == DayBreak::kDay;
+  message.begins_day = day_.skips_night(what);
   const bool has_time = bytes.size() >= kHeaderBytes && timestamp_ns(bytes.data()) != 0;
   // A midnight that a time shows is one of the capture's clock, too.
   if (what != DayBreak::kNone && message_type(bytes.data()) == SystemEvent::kType)

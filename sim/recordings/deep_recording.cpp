@@ -51,7 +51,7 @@ void DeepRecording::tell_first(const Message& message, bool of_before) {
 void DeepRecording::begin_anew(std::uint64_t time_ns) {
   first_.clear();
   next_first_ = 0;
-  const std::uint64_t before_ns = midnight_ns_ + last_ns_;
+  const std::uint64_t before_ns = days_.midnight_ns() + days_.last_ns() - days_.ahead_ns();
   const auto before = static_cast<Timestamp>(before_ns);
   clear_books(before);
   const bool another_date = before_ns / kNsPerDay < time_ns / kNsPerDay;
@@ -87,13 +87,8 @@ itch::ReadStatus DeepRecording::next(itch::RecordedMessage& message) {
     has_captured_ = true;
     if (captured_.restart) begin_anew(captured_.send_time_ns);
   }
-  if (midnight_ns_ == 0) midnight_ns_ = captured_.send_time_ns / kNsPerDay * kNsPerDay;
   const bool made = next_first_ < first_.size();
   const bool of_before = made && first_[next_first_].of_before;
-  if (!of_before && captured_.send_time_ns > midnight_ns_)
-    last_ns_ = std::max(last_ns_, captured_.send_time_ns - midnight_ns_);
-  message.timestamp_ns = last_ns_;
-  message.begins_day = false;
   if (made) {
     const Made& first = first_[next_first_++];
     message.bytes = std::span(first.bytes).first(first.size);
@@ -101,7 +96,10 @@ itch::ReadStatus DeepRecording::next(itch::RecordedMessage& message) {
     message.bytes = captured_.bytes;
     has_captured_ = false;
   }
+  message.begins_day = false;
   (void)decode(message.bytes, Collector{levels_, day_, message.begins_day});
+  if (!of_before) (void)days_.time_ns(captured_.send_time_ns, message.begins_day);
+  message.timestamp_ns = days_.last_ns();
   return itch::ReadStatus::kMessage;
 }
 

@@ -19,6 +19,7 @@
 
 #include "common/iex/codec.hpp"
 #include "common/itch/trading_day.hpp"
+#include "sim/recordings/capture_days.hpp"
 #include "sim/recordings/iex_capture_reader.hpp"
 #include "sim/recordings/recording.hpp"
 #include "sim/recordings/several_files.hpp"
@@ -33,13 +34,12 @@ class DeepRecording final : public itch::RecordingReader {
   // name: how errors call it.
   DeepRecording(std::unique_ptr<CaptureReader> capture, const std::string& name);
 
-  // timestamp_ns counts from the midnight (UTC) before the first segment, beyond a day if need be,
-  // and never runs backwards.
+  // timestamp_ns is CaptureDays', and never runs backwards.
   itch::ReadStatus next(itch::RecordedMessage& message) override;
   std::uint64_t file_bytes_read() const override { return capture_->file_bytes_read(); }
   std::uint64_t file_bytes_total() const override { return capture_->file_bytes_total(); }
   itch::RecordingFormat format() const noexcept override { return itch::RecordingFormat::kIexDeep; }
-  std::uint64_t midnight_ns() const override { return midnight_ns_; }
+  std::uint64_t midnight_ns() const override { return days_.midnight_ns(); }
   std::string remarks() const override { return remarks_of(capture_->counts()); }
 
  private:
@@ -64,8 +64,7 @@ class DeepRecording final : public itch::RecordingReader {
   CapturedMessage captured_;
   bool has_captured_ = false;  // waits until all of them were told
   std::unique_ptr<CaptureReader> capture_;
-  std::uint64_t midnight_ns_ = 0;  // since the Unix epoch; 0: not known yet
-  std::uint64_t last_ns_ = 0;
+  CaptureDays days_;
   itch::TradingDay day_;
 };
 

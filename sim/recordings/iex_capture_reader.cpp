@@ -94,8 +94,9 @@ bool CaptureReader::find_feed() {
 
 // Another session of the channel, later than everything before.
 bool CaptureReader::begins_session(const SegmentHeader& header) const noexcept {
+  const bool is_over = header.send_time_ns > last_send_time_ns_ + kSessionSilenceNs;
   return header.protocol == protocol_ && header.channel == channel_ && header.session != session_ &&
-         (header.first_sequence_number == 1 || file_begins_) &&
+         (header.first_sequence_number == 1 || file_begins_ || is_over) &&
          header.send_time_ns > last_send_time_ns_;
 }
 
@@ -134,7 +135,8 @@ void CaptureReader::begin_numbering() {
   ++counts_.restarts;
   session_ = segment.header().session;
   restart_time_ns_ = segment.header().send_time_ns;
-  expected_ = first_sequence_ = announced_ = seen_until_ = 0;
+  first_sequence_ = announced_ = seen_until_ = 0;
+  expected_ = restart_begins_file_ ? 0 : 1;  // the capture was going on when it began
   known_.clear();
   restarted_ = true;
   take(segment, opened_);
@@ -223,9 +225,10 @@ void CaptureReader::read_segment() {
   const bool ours = header.session == session_;
   if (ours && header.send_time_ns < restart_time_ns_)
     counts_.repeated += header.message_count;  // of the former numbering, from a slower line
-  else if (begins_session(header) || (ours && restarts_with(segment)))
+  else if (begins_session(header) || (ours && restarts_with(segment))) {
     restart_.assign(datagram.payload.begin(), datagram.payload.end());
-  else if (ours)
+    restart_begins_file_ = file_begins_;
+  } else if (ours)
     take(segment, datagram.payload);
   else
     ++counts_.other_datagrams;

@@ -6,11 +6,12 @@
 //
 // A sender that was started again counts from the beginning: a number that was there before, with
 // other bytes and a later send time than any before, or another session of the same channel that
-// begins at 1. The reader goes on with the new numbering, and tells where it begins: what the
-// messages before it built is void.
+// begins at 1. Where the session at hand has been silent for kSessionSilenceNs, another one may
+// begin anywhere: what came before its first message is missing. The reader goes on with the new
+// numbering, and tells where it begins: what the messages before it built is void.
 //
 // Several files are read as one capture, in the order of their times. A session that is another
-// one's in the next file may begin anywhere.
+// one's in the next file may begin anywhere, and nothing is missing.
 #pragma once
 
 #include <cstdint>
@@ -55,6 +56,8 @@ struct CapturedMessage {
 class CaptureReader {
  public:
   static constexpr std::size_t kHeldSegmentsMax = 256;
+  // A sender that has nothing to say sends a heartbeat each second (IEX-TP 1.25, "Heartbeats").
+  static constexpr std::uint64_t kSessionSilenceNs = 10'000'000'000;
 
   // A reader of the first session of a known protocol. nullptr: no capture, or no such segment
   // among its first 1,000 datagrams. Throws files::RecordingError as files::open_file() does. path:
@@ -104,6 +107,7 @@ class CaptureReader {
   std::multimap<std::uint64_t, std::vector<std::byte>> held_;  // by their first sequence number
   std::vector<std::byte> opened_;   // of those, the one that segment_ walks
   std::vector<std::byte> restart_;  // the segment of a new numbering, until the former is delivered
+  bool restart_begins_file_ = false;
   bool ended_ = false;
   std::uint16_t protocol_ = 0;
   std::uint32_t channel_ = 0;

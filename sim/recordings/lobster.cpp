@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "common/base/saturating.hpp"
+#include "common/base/utc.hpp"
 #include "sim/recordings/detail/nasdaq_listing.hpp"
 #include "sim/recordings/detail/remarks.hpp"
 
@@ -34,9 +35,10 @@ LobsterName parse_lobster_name(std::string_view file_name) {
   if (first == std::string_view::npos || first == 0) return {};
   const std::string_view rest = file_name.substr(first + 1);
   const std::string_view date = rest.substr(0, rest.find('_'));
-  const bool is_date = date.size() == 10 && date[4] == '-' && date[7] == '-';
-  if (!is_date || file_name.find("message") == std::string_view::npos) return {};
-  return {std::string(file_name.substr(0, first)), std::string(date)};
+  const std::optional<std::int64_t> day_s = parse_utc_day(std::string(date));
+  if (!day_s || file_name.find("message") == std::string_view::npos) return {};
+  return {std::string(file_name.substr(0, first)),
+          static_cast<std::uint64_t>(*day_s) * 1'000'000'000};
 }
 
 std::filesystem::path find_lobster_orderbook(const std::filesystem::path& message_file) {
@@ -54,10 +56,12 @@ std::filesystem::path find_lobster_orderbook(const std::filesystem::path& messag
 }
 
 LobsterReader::LobsterReader(std::unique_ptr<files::ByteSource> source, const Stock& stock,
-                             std::unique_ptr<files::ByteSource> orderbook)
+                             std::unique_ptr<files::ByteSource> orderbook,
+                             std::uint64_t midnight_ns)
     : source_(std::move(source)),
       lines_(*source_),
       stock_(stock),
+      midnight_ns_(midnight_ns),
       orderbook_(std::move(orderbook)) {
   if (orderbook_ != nullptr) rows_.emplace(*orderbook_);
   check_first_line();

@@ -56,11 +56,11 @@
 
 namespace tickpath::itch {
 
-// The symbol and day of "AAPL_2012-06-21_34200000_37800000_message_50.csv"; both empty for a name
+// The symbol and day of "AAPL_2012-06-21_34200000_37800000_message_50.csv". No symbol: the name is
 // of another shape.
 struct LobsterName {
   std::string stock;
-  std::string date;
+  std::uint64_t midnight_ns = 0;  // as RecordingReader::midnight_ns()
 };
 LobsterName parse_lobster_name(std::string_view file_name);
 
@@ -82,15 +82,17 @@ struct LobsterCounts {
 class LobsterReader final : public RecordingReader {
  public:
   // `stock` has 1 to 8 characters. `orderbook`: the orderbook file; without one the source is read
-  // once here to find orders from before the window. Throws RecordingError when not even the first
-  // line is an event.
+  // once here to find orders from before the window. `midnight_ns`: of the day, which only the
+  // file's name has; 0: unknown. Throws RecordingError when not even the first line is an event.
   LobsterReader(std::unique_ptr<files::ByteSource> source, const Stock& stock,
-                std::unique_ptr<files::ByteSource> orderbook = nullptr);
+                std::unique_ptr<files::ByteSource> orderbook = nullptr,
+                std::uint64_t midnight_ns = 0);
 
   ReadStatus next(RecordedMessage& message) override;
   std::uint64_t file_bytes_read() const override { return source_->file_bytes_read(); }
   std::uint64_t file_bytes_total() const override { return source_->file_bytes_total(); }
   RecordingFormat format() const noexcept override { return RecordingFormat::kLobster; }
+  std::uint64_t midnight_ns() const override { return midnight_ns_; }
   std::string remarks() const override;
   const LobsterCounts& counts() const noexcept { return counts_; }
 
@@ -146,6 +148,7 @@ class LobsterReader final : public RecordingReader {
   std::unique_ptr<files::ByteSource> source_;
   detail::LobsterLines lines_;
   Stock stock_;
+  std::uint64_t midnight_ns_;
   std::vector<EarlierOrder> earlier_;  // ascending ids
   std::size_t next_earlier_ = 0;
   detail::LobsterOrders open_;

@@ -29,8 +29,8 @@ bool is_csv_name(const std::filesystem::path& path) {
 std::unique_ptr<RecordingReader> open_lobster(std::unique_ptr<files::ByteSource> source,
                                               const std::filesystem::path& path,
                                               const OpenOptions& options) {
-  std::string stock = options.stock;
-  if (stock.empty()) stock = parse_lobster_name(path.filename().string()).stock;
+  const LobsterName name = parse_lobster_name(path.filename().string());
+  const std::string stock = options.stock.empty() ? name.stock : options.stock;
   if (stock.empty()) {
     throw RecordingError(path.string() +
                          ": the symbol is not in the file name (SYMBOL_DATE_..._message_..csv); "
@@ -42,7 +42,8 @@ std::unique_ptr<RecordingReader> open_lobster(std::unique_ptr<files::ByteSource>
     throw RecordingError("\"" + stock + "\" is not a symbol: ITCH takes 1 to 8 characters");
   const std::filesystem::path orderbook = find_lobster_orderbook(path);
   return std::make_unique<LobsterReader>(std::move(source), Stock(stock),
-                                         orderbook.empty() ? nullptr : files::open_file(orderbook));
+                                         orderbook.empty() ? nullptr : files::open_file(orderbook),
+                                         name.midnight_ns);
 }
 
 std::unique_ptr<RecordingReader> open_csv(std::unique_ptr<files::ByteSource> source,

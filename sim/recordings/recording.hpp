@@ -32,7 +32,8 @@ struct RecordedMessage {
   // midnight within one, adds 24 hours (itch::TradingDay). From the message, whose own time starts
   // anew; of a capture, from its packet.
   std::uint64_t timestamp_ns = 0;
-  bool begins_day = false;  // another trading day: a replay goes on with it without a night
+  // Another trading day, or a midnight (S 'D') before it: a replay goes on without a night.
+  bool begins_day = false;
 };
 
 enum class ReadStatus : std::uint8_t {
@@ -72,8 +73,9 @@ class RecordingReader {
 
   virtual RecordingFormat format() const noexcept = 0;
 
-  // Midnight (UTC, since the Unix epoch) before the first message, from which timestamp_ns counts;
-  // 0: the recording does not say of which day it is. Known once the first message was read.
+  // Midnight before the first message, from which timestamp_ns counts, since the Unix epoch. By the
+  // feed's own clock: LOBSTER's is New York's, the others' is UTC. 0: the recording does not say of
+  // which day it is. Known once the first message was read.
   virtual std::uint64_t midnight_ns() const { return 0; }
 
   // Symbols as listed, and what they stand for, where the file's names do not fit ITCH's eight

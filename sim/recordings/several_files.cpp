@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/utc.hpp"
 #include "common/itch/codec.hpp"
 #include "sim/recordings/dbn_orders.hpp"
 
@@ -45,7 +46,28 @@ SeveralFiles::SeveralFiles(const std::vector<std::string>& paths, const OpenOpti
       throw RecordingError(path + ": cannot be played behind " + paths.front() +
                            ": one of them is Databento's, whose order numbers and locates are not "
                            "those of a feed; convert each by itself, or play them apart");
+    dated_ = dated_ && files_.back().reader->midnight_ns() != 0;
   }
+  if (dated_) check_dates();
+}
+
+void SeveralFiles::check_dates() const {
+  const auto date = [](const File& file) {
+    return utc_day_text(static_cast<std::int64_t>(file.reader->midnight_ns() / 1'000'000'000));
+  };
+  for (std::size_t at = 1; at < files_.size(); ++at) {
+    const File& before = files_[at - 1];
+    const File& file = files_[at];
+    if (file.reader->midnight_ns() <= before.reader->midnight_ns())
+      throw RecordingError(file.name + ": is of " + date(file) + ", and " + before.name +
+                           " before it of " + date(before) +
+                           ": give a file a day, in the order of their dates");
+  }
+}
+
+std::uint64_t SeveralFiles::midnight_ns() const {
+  const RecordingReader& first = *files_.front().reader;
+  return dated_ || is_databento(first) ? first.midnight_ns() : 0;
 }
 
 ReadStatus SeveralFiles::damaged(std::string why) {
@@ -67,6 +89,7 @@ ReadStatus SeveralFiles::read(RecordedMessage& message) {
 
 ReadStatus SeveralFiles::next(RecordedMessage& message) {
   if (held_) {
+    if (midnights_ != 0) return between_days(message);
     message = *std::exchange(held_, std::nullopt);
     return deliver(message);
   }
@@ -83,9 +106,10 @@ ReadStatus SeveralFiles::next(RecordedMessage& message) {
       break;
     case Place::kBeginsDay:
       message.begins_day = true;
-      if (day_.over()) break;
+      midnights_ = offset_ns_ / TradingDay::kDayNs - last_ns_ / TradingDay::kDayNs - 1;
+      if (day_.over() && midnights_ == 0) break;
       held_ = message;
-      return end_day(message);
+      return between_days(message);
     case Place::kWrongOrder:
       return damaged(files_[at_].name + ": begins before " + files_[at_ - 1].name +
                      " ends, and not with a day's start of messages: give the files in the order "
@@ -104,19 +128,34 @@ ReadStatus SeveralFiles::deliver(RecordedMessage& message) {
   return ReadStatus::kMessage;
 }
 
-// An end of messages at the last time of the day before.
-ReadStatus SeveralFiles::end_day(RecordedMessage& message) {
-  (void)day_.on_event(SystemEvent::kEndOfMessages);
-  (void)encode(SystemEvent{.header = {.timestamp = last_ns_ % TradingDay::kDayNs},
-                           .event_code = SystemEvent::kEndOfMessages},
+// An end of messages at the last time of the day before, where it lacks one. Then the midnights.
+ReadStatus SeveralFiles::between_days(RecordedMessage& message) {
+  message = {};
+  if (!day_.over()) {
+    message.timestamp_ns = last_ns_;
+    (void)day_.on_event(SystemEvent::kEndOfMessages);
+    return make(SystemEvent::kEndOfMessages, message);
+  }
+  message.timestamp_ns = offset_ns_ - midnights_-- * TradingDay::kDayNs;
+  message.begins_day = true;
+  return make(SystemEvent::kMidnight, message);
+}
+
+ReadStatus SeveralFiles::make(char code, RecordedMessage& message) {
+  (void)encode(SystemEvent{.header = {.timestamp = message.timestamp_ns % TradingDay::kDayNs},
+                           .event_code = code},
                made_.data());
-  message = {.bytes = made_, .timestamp_ns = last_ns_};
+  message.bytes = made_;
   return ReadStatus::kMessage;
 }
 
 SeveralFiles::Place SeveralFiles::place(const RecordedMessage& first) {
   const RecordingReader& reader = *files_[at_].reader;
   if (is_databento(reader)) return databento_->goes_back() ? Place::kWrongOrder : Place::kGoesOn;
+  if (dated_) {
+    offset_ns_ = reader.midnight_ns() - files_.front().reader->midnight_ns();
+    return Place::kBeginsDay;
+  }
   if (first.timestamp_ns + offset_ns_ >= last_ns_) return Place::kGoesOn;
   offset_ns_ = (last_ns_ / TradingDay::kDayNs + 1) * TradingDay::kDayNs;
   return event_of(first.bytes) == SystemEvent::kStartOfMessages ? Place::kBeginsDay

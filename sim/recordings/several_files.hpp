@@ -24,6 +24,9 @@ std::vector<std::string> split_files(const std::filesystem::path& path);
 // before the day that begins. Without it readers of the stream would keep the orders and locates of
 // the day before.
 //
+// Where all files have dates (LOBSTER's), a day has the number that its date gives it, and S 'D'
+// marks each midnight between two days. ITCH has no dates: its days are numbered one by one.
+//
 // Files of Databento are one recording of one DbnOrders, which knows the days itself. They do not
 // mix with others.
 class SeveralFiles final : public RecordingReader {
@@ -35,7 +38,7 @@ class SeveralFiles final : public RecordingReader {
   std::uint64_t file_bytes_read() const override;
   std::uint64_t file_bytes_total() const override;
   RecordingFormat format() const noexcept override { return files_.front().reader->format(); }
-  std::uint64_t midnight_ns() const override { return files_.front().reader->midnight_ns(); }
+  std::uint64_t midnight_ns() const override;
   std::vector<std::pair<std::string, std::string>> names() const override;
   std::string remarks() const override;
 
@@ -48,18 +51,22 @@ class SeveralFiles final : public RecordingReader {
   ReadStatus read(RecordedMessage& message);
   ReadStatus damaged(std::string why);
   ReadStatus deliver(RecordedMessage& message);
-  ReadStatus end_day(RecordedMessage& message);
+  ReadStatus between_days(RecordedMessage& message);
+  ReadStatus make(char code, RecordedMessage& message);
+  void check_dates() const;
   // The first message of a file behind the first.
   Place place(const RecordedMessage& first);
 
   std::vector<File> files_;
   std::shared_ptr<DbnOrders> databento_;
+  bool dated_ = true;
   std::size_t at_ = 0;
   bool begun_ = true;            // the file at hand: its first message that has a time was read
   std::uint64_t offset_ns_ = 0;  // from its midnight to the first file's
   std::uint64_t last_ns_ = 0;    // the newest time so far
   TradingDay day_;
   std::optional<RecordedMessage> held_;  // begins a day, whose predecessor is ended first
+  std::uint64_t midnights_ = 0;          // to be marked before it
   std::array<std::byte, SystemEvent::kLength> made_{};
 };
 

@@ -230,6 +230,18 @@ def check_intervals(history, found):
                f"{row['name']}: {ours} in the store, {theirs} by tickpath trace")
 
 
+def check_worst(history):
+    """The slowest orders, as the store has them; of equal ones either may be first."""
+    worst = json.loads(history.command("trace", "run", "--worst", "10", "--json"))
+    rows = history.sql("SELECT order_id, duration_ns FROM tick_to_order ORDER BY duration_ns DESC LIMIT 20", "--store",
+                       "killed")
+    durations = {int(order): float(ns) for order, ns in rows}
+    expect(len(worst) == 10 and all(abs(durations.get(row["order_id"], 0) - row["ns"]) <= 2 for row in worst),
+           f"the worst: {worst}, {rows}")
+    for row in worst:
+        expect(sum(hop["took_ns"] for hop in row["hops"]) == row["hops"][-1]["at_ns"], f"parts and whole: {row}")
+
+
 def check_ready_queries(history, found, market):
     rows = ready(history, "query", "fill-ratio")
     sums = tuple(str(sum(int(row[name]) for row in rows)) for name in ("shares_ordered", "shares_filled"))
@@ -597,6 +609,7 @@ def main():
                  ("ticks, quotes, trades, ASOF, bars", lambda: check_market(history, **made)),
                  ("orders and fills", lambda: check_orders(history, made["found"])),
                  ("intervals", lambda: check_intervals(history, made["found"])),
+                 ("the worst orders", lambda: check_worst(history)),
                  ("stamps of several programs and sessions", lambda: check_joins(history)),
                  ("ready queries", lambda: check_ready_queries(history, **made)),
                  ("places in the queue", lambda: check_queue_positions(history, made["market"]))]

@@ -155,6 +155,7 @@ def places(market, events, stamps):
             sent.append((int(time_ns), int(tick)))
         else:
             matched.setdefault(order, int(time_ns))
+    sent.sort()  # the messages of one packet have one time
     asked, rested = {}, {}
     for order, symbol, side, event, request, report, price, shares, leaves, force, time_ns in events:
         if event == "requested" and request in ("new", "replace") and force in ("day", "gtc") and price != "0":

@@ -205,7 +205,7 @@ DaysRecording write_moldudp64(const std::string& folder) {
 // A file a day, of one symbol each.
 DaysRecording write_lobster(const std::string& folder, bool window) {
   constexpr std::size_t kLevels = 3;
-  DaysRecording recording;
+  DaysRecording recording{.dated = true, .passes_days = true};
   for (const MarketDay& day : market_of_days({{"BBBB"}, {"AAAA"}, {"AAAA"}})) {
     const std::string start =
         folder + "/" + day.symbols[0] + "_" + day.date + "_34200000_57600000_";

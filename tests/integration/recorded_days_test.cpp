@@ -2,8 +2,8 @@
 // daylight-saving time lie between the days, or a midnight. Symbols come and go. Every tool shows
 // the same messages, times and prices for a day.
 //
-// LOBSTER has a file for each day and symbol, and no nights. ITCH and LOBSTER have no dates: their
-// days are numbered one by one.
+// LOBSTER has a file for each day and symbol, and no nights. ITCH has no dates: its days are
+// numbered one by one.
 #include <cmath>
 #include <functional>
 #include <memory>

@@ -344,7 +344,7 @@ TEST_F(Venues, TheRouterSendsNothingToAVenueWhereTheSymbolIsHalted) {
   ASSERT_THAT(command({"trading", "halt", symbol, "--sim", "sim-2"}), Ends(0));
   ASSERT_TRUE(more_at_the_first()) << pipeline.output();
   const std::size_t before = orders_in(symbol, "oeg-2"), at_first = orders_in(symbol, "oeg-1");
-  ASSERT_TRUE(wait_until([&] { return orders_in(symbol, "oeg-1") > at_first + 20; }))
+  ASSERT_TRUE(wait_until([&] { return orders_in(symbol, "oeg-1") > at_first + 10; }))
       << pipeline.output();
   EXPECT_EQ(orders_in(symbol, "oeg-2"), before);
   ASSERT_THAT(command({"trading", "resume", symbol, "--sim", "sim-2"}), Ends(0));

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """install_test.py BUILD: whether what `cmake --install` puts under a prefix runs from there: programs, configurations,
-strategies, a plugin that is built against it from outside, and completion. Exit 1 with what failed."""
+strategies, a plugin that is built against it from outside, completion, and manual pages. Exit 1 with what failed."""
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,6 +28,16 @@ COMP_WORDS=("$2" {words}) COMP_CWORD={at}
 _tickpath
 printf '%s\\n' "${{COMPREPLY[@]}}"
 """
+# compsys' own functions need a terminal: these show what they are given.
+ZSH_COMPLETION = """
+_describe() {{ print -l -- ${{(P)3}} }}
+_files() {{ print FILES }}
+_call_program() {{ shift; eval "$@" }}
+compdef() {{ :; }}
+source "$1"
+words=("$2" {words}) CURRENT={at} PREFIX=$words[-1]
+_tickpath
+"""
 
 
 def run(*arguments, folder=None):
@@ -46,6 +58,42 @@ def check_completion(prefix):
                             ("--deterministic", ["replay", "--det"])):
         if expected not in completed(prefix, *words):
             sys.exit(f"bash completes {words} by {completed(prefix, *words)}, not by {expected}")
+
+
+def zsh_completed(prefix, *words):
+    text = ZSH_COMPLETION.format(words=" ".join(words), at=len(words) + 1)
+    told = run("zsh", "-f", "-c", text, "zsh", prefix / "share/zsh/site-functions/_tickpath", prefix / "bin/tickpath")
+    return [line.split(":")[0] for line in told.splitlines()]
+
+
+def check_zsh_completion(prefix):
+    if shutil.which("zsh") is None:
+        print("zsh is not installed: its completion is not tried")
+        return
+    for expected, words in (("status", ["st"]), ("replay", ["''"]), ("--help", ["--h"]), ("--run-dir", ["up", "--run"]),
+                            ("--deterministic", ["replay", "--det"]), ("FILES", ["up", "conf"])):
+        if expected not in zsh_completed(prefix, *words):
+            sys.exit(f"zsh completes {words} by {zsh_completed(prefix, *words)}, not by {expected}")
+
+
+def check_manual(prefix):
+    """Every command of --help, in full or by the page that has it, and every option of that one's --help."""
+    pages = {path.stem: path.read_text().replace("\\-", "-") for path in (prefix / "share/man/man1").glob("*.1")}
+    tickpath = prefix / "bin/tickpath"
+    commands = re.findall(r"^  ([a-z]+) ", run(tickpath, "--help").split("Subcommands:")[1], re.M)
+    for command in commands:
+        if not any(f"\n.SS {command}\n" in page for page in pages.values()):
+            sys.exit(f"{command} is in no manual page of {sorted(pages)}")
+    for options in (run(tickpath, command, "--help") for command in commands):
+        for option in re.findall(r"^  (?:-\w,)?(--[a-z-]+)", options, re.M):
+            if option != "--help" and not any(f"\\fB{option}" in page or f",{option}" in page for page in pages.values()):
+                sys.exit(f"{option} is in no manual page")
+    if shutil.which("groff"):
+        for name in pages:
+            warned = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", prefix / f"share/man/man1/{name}.1"],
+                                    capture_output=True, text=True)
+            if warned.returncode != 0 or warned.stderr:
+                sys.exit(f"{name}.1: {warned.stderr}")
 
 
 def check_pipeline(prefix, folder):
@@ -77,6 +125,8 @@ def main():
         folder.mkdir()
         run("cmake", "--install", build, "--prefix", prefix)
         check_completion(prefix)
+        check_zsh_completion(prefix)
+        check_manual(prefix)
         check_pipeline(prefix, folder)
         check_plugin(prefix, folder)
     print("what is installed runs")

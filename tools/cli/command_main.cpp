@@ -20,6 +20,7 @@
 #include "common/control/command_line.hpp"
 #include "common/control/help_formatter.hpp"
 #include "tools/cli/commands.hpp"
+#include "tools/cli/man_page.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -96,11 +97,28 @@ void check_command(const CLI::App& app, int argc, char** argv) {
                          CLI::ExitCodes::ExtrasError);
 }
 
+// On standard output, with the commands of this program in full.
+void print_man_page(const CLI::App& app) {
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").filename();
+  const auto elsewhere = [&](const std::string& command) {
+    const OtherCommand* const other = find_other_command(command);
+    return other == nullptr || other->program == program ? std::string_view() : other->program;
+  };
+  std::fputs(man_page(app, program, TICKPATH_VERSION, elsewhere).c_str(), stdout);
+}
+
 int run(int argc, char** argv, void (*add)(CLI::App&), void (*before)(char**)) {
   CLI::App app("tickpath: run, watch and measure the trading pipeline", "tickpath");
   app.formatter(control::help_formatter());
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("tickpath ") + TICKPATH_VERSION);
+  app.add_flag_callback(
+      "--man",
+      [&app] {
+        print_man_page(app);
+        throw Exit{control::kExitOk};
+      },
+      "Print this program's manual page, for man(1)");
   try {
     if (before != nullptr) before(argv);
     add(app);

@@ -1,5 +1,5 @@
 # bash completes `tickpath`: commands, their options, files. To try it: source tools/cli/completion.bash
-# zsh: autoload -U bashcompinit && bashcompinit before that.
+# zsh has completion.zsh.
 #
 # What there is to complete is asked of the program, so that nothing has to be kept up here.
 _tickpath() {

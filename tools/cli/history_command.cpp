@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
+#include "common/base/utc.hpp"
 #include "common/net/secret_file.hpp"
 #include "sim/recordings/several_files.hpp"
 #include "tools/cli/command_main.hpp"
@@ -76,11 +77,9 @@ history::Dialect dialect_of(const HistoryArguments& arguments) {
 
 std::optional<std::int64_t> midnight_of(const std::string& day) {
   if (day.empty()) return std::nullopt;
-  std::tm parts{};
-  const char* const end = ::strptime(day.c_str(), "%Y-%m-%d", &parts);
-  if (end == nullptr || *end != '\0' || parts.tm_year < 70)
-    throw Error("--day: '" + day + "' is no day from 1970 on (YYYY-MM-DD)");
-  return static_cast<std::int64_t>(::timegm(&parts)) * 1'000'000'000;
+  const std::optional<std::int64_t> unix_s = parse_utc_day(day);
+  if (!unix_s) throw Error("--day: '" + day + "' is no day from 1970 on (YYYY-MM-DD)");
+  return *unix_s * 1'000'000'000;
 }
 
 void run_load(HistoryArguments& arguments) {

@@ -18,6 +18,7 @@
 #include "common/control/run_directory.hpp"
 #include "tools/cli/cross_check.hpp"
 #include "tools/cli/misplaced_settings.hpp"
+#include "tools/cli/port_offset.hpp"
 #include "tools/cli/programs.hpp"
 #include "tools/cli/remote_messages.hpp"
 #include "tools/cli/remote_proxy.hpp"
@@ -51,6 +52,7 @@ Pipeline::Pipeline(PipelineOptions options)
   if (options_.only.empty()) owner_.emplace(options_.run_dir);
   const bool joins = joins_others();
   probe();
+  if (options_.port_offset != 0) shift_ports();
   check_members();
   if (!joins) clean_run_dir();  // else each program removes what it left itself
 }
@@ -88,6 +90,20 @@ void Pipeline::probe() {
                                ": ssh forwards no socket whose path has a ':'; give another"});
   if (!options_.preload.empty())
     throw config::ConfigError({"--preload is for programs of this host; hosts.toml has others"});
+}
+
+// As all programs of the directory have them, also those that run already.
+void Pipeline::shift_ports() {
+  if (!hosts_.empty())
+    throw config::ConfigError(
+        {"--port-offset is for programs of this host; hosts.toml has others (--here leaves it "
+         "out)"});
+  const auto programs = configured_programs(options_.config_dir, options_.overrides, {});
+  const auto settings = shifted_ports(
+      effective_configs(programs, options_.binary_dir, options_.run_dir), options_.port_offset);
+  for (Member& member : members_)
+    if (const auto found = settings.find(member.name); found != settings.end())
+      member.settings.insert(member.settings.end(), found->second.begin(), found->second.end());
 }
 
 void Pipeline::find_members() {
@@ -157,6 +173,11 @@ void Pipeline::check_members() {
     for (const std::string& problem : foreign_stores(configs)) problems += "\n    " + problem;
   }
   if (!problems.empty()) throw config::ConfigError({"the configuration is wrong:" + problems});
+  for (const std::string& line : taken_ports(configs)) problems += "\n    " + line;
+  if (!problems.empty())
+    throw Error("other programs have ports of this run:" + problems +
+                "\n  stop them (`ss -lntup` shows them), or start this run beside them: "
+                "--run-dir DIR --port-offset 100");
 }
 
 bool Pipeline::is_member(const std::string& name) const {

@@ -25,6 +25,7 @@ struct PipelineOptions {
   std::vector<std::string> overrides;
   std::vector<std::string> only;  // instances to start; empty: all
   std::string preload;            // LD_PRELOAD of the programs
+  int port_offset = 0;            // added to every port that the programs listen at
   bool here = false;              // hosts.toml is left out: all of it runs on this host
   bool detached = false;          // what runs on other hosts goes on where this one is gone
   bool restart = false;           // start again what fails; never sim, which forgets its day
@@ -117,6 +118,7 @@ class Pipeline {
   void find_members();
   void find_remote(Member& member, const Host& host, const std::vector<std::string>& settings);
   void probe();
+  void shift_ports();
   bool is_member(const std::string& name) const;
   bool is_member_process(pid_t pid) const;
   void check_members();

@@ -52,6 +52,11 @@ struct SymbolCollector {
 // DEEP names symbols in every message; its directory has the venue's own listings only.
 struct IexCollector {
   std::set<std::string>& symbols;
+  itch::TradingDay& day;
+  bool& begins_day;
+  void operator()(const iex::SystemEvent& message) {
+    begins_day = begins_day || day.on_event(message.event) == itch::DayBreak::kDay;
+  }
   void operator()(const auto& message) {
     if constexpr (requires { message.symbol; }) symbols.insert(std::string(message.symbol.view()));
   }
@@ -127,7 +132,10 @@ std::string crossed_text(const RecordingContents& contents) {
 // Empty where the recording has no dates.
 std::string date_text(const RecordingContents& contents, std::uint64_t ns) {
   if (contents.midnight_ns == 0) return {};
-  return utc_day_text(static_cast<std::int64_t>((contents.midnight_ns + ns) / kNsPerSecond));
+  const auto day = contents.each_day.find(ns / kNsPerDay + 1);
+  const std::uint64_t ahead_ns = day == contents.each_day.end() ? 0 : day->second.ahead_ns;
+  return utc_day_text(
+      static_cast<std::int64_t>((contents.midnight_ns + ns - ahead_ns) / kNsPerSecond));
 }
 
 // The date is part of it where the recording has one.
@@ -215,7 +223,10 @@ RecordingContents read_contents(iex::CaptureReader& capture, const std::string& 
   contents.type_name = iex::name_of;
   contents.file_bytes = capture.file_bytes_total();
   ProgressBar progress(what);
-  IexCollector collector{contents.symbols};
+  iex::CaptureDays days;
+  itch::TradingDay day;
+  bool begins_day = false;
+  IexCollector collector{contents.symbols, day, begins_day};
   BookAudit books(contents.file_bytes);
   {
     Tally tally(contents);
@@ -223,19 +234,21 @@ RecordingContents read_contents(iex::CaptureReader& capture, const std::string& 
     while (capture.next(message)) {
       if (message.restart) books.begin_anew();
       if (message.bytes.empty()) continue;
+      // A day that its sender does not begin begins with its numbers.
+      begins_day = message.restart && day.over() &&
+                   day.on_event(iex::SystemEvent::kStartOfMessages) == itch::DayBreak::kDay;
+      if (iex::decode(message.bytes, collector) != iex::DecodeStatus::kOk) ++contents.undecodable;
       // The time of the segment: events of several matching engines are in no order of their own
       // times.
-      std::uint64_t& midnight_ns = contents.midnight_ns;
-      if (midnight_ns == 0) midnight_ns = message.send_time_ns / kNsPerDay * kNsPerDay;
-      const std::uint64_t time_ns =
-          message.send_time_ns - std::min(message.send_time_ns, midnight_ns);
+      const std::uint64_t time_ns = days.time_ns(message.send_time_ns, begins_day);
       tally.add(message.bytes, time_ns);
-      if (iex::decode(message.bytes, collector) != iex::DecodeStatus::kOk) ++contents.undecodable;
+      contents.each_day[time_ns / kNsPerDay + 1].ahead_ns = days.ahead_ns();
       books.iex(message.bytes, time_ns);
       progress.update(capture.file_bytes_read(), capture.file_bytes_total());
     }
   }
   note_books(books, contents);
+  contents.midnight_ns = days.midnight_ns();
   contents.remarks = iex::remarks_of(capture.counts());
   contents.damage = capture.damage();
   return contents;

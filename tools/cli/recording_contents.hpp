@@ -20,6 +20,8 @@ struct DayContents {
   std::uint64_t messages = 0;
   std::uint64_t first_ns = 0;
   std::uint64_t last_ns = 0;
+  // How far these are ahead of the day's date, where two days have one date (iex::CaptureDays).
+  std::uint64_t ahead_ns = 0;
 };
 
 struct RecordingContents {

@@ -39,7 +39,7 @@ RunOwner::RunOwner(const std::string& run_dir) : run_dir_(run_dir) {
   if (::flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)
     throw Error("`tickpath up` already runs in '" + run_dir + "' as process " +
                 std::to_string(number_in(lock_.get())) + ": tickpath down --run-dir " + run_dir +
-                ", or give another run directory");
+                ", or start this one beside it: --run-dir DIR --port-offset 100");
   const std::string text = std::to_string(::getpid()) + "\n";
   if (::ftruncate(lock_.get(), 0) != 0 ||
       ::pwrite(lock_.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))

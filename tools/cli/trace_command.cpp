@@ -9,6 +9,7 @@
 #include "common/trace/report.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/conservation.hpp"
+#include "tools/cli/trace_orders.hpp"
 #include "tools/cli/trades_tables.hpp"
 
 namespace tickpath::cli {
@@ -22,6 +23,13 @@ struct TraceArguments {
   std::string html;
   std::vector<std::string> samples;  // two hops
   std::uint64_t orders_min = 0;
+  OrderQuery query;
+  std::vector<std::string> between;  // two hops
+
+  const std::vector<std::string>& places() const { return run_dirs.empty() ? paths : run_dirs; }
+  bool asks_for_orders() const {
+    return query.worst != 0 || !query.orders.empty() || !query.by.empty();
+  }
 };
 
 // A folder stands for the *.trace files in it.
@@ -69,8 +77,18 @@ std::vector<JournalOf> journals_in(const std::string& run_dir,
   return journals;
 }
 
+struct VenueTrades {
+  std::uint8_t venue;
+  Trades trades;
+};
 // What the runs of these directories have come to; of those going on, what they have traded.
-std::string results_in(const std::vector<std::string>& paths) {
+struct Results {
+  std::vector<control::Summary> summaries;
+  control::LongNames names{{}};
+  std::vector<VenueTrades> venues;
+};
+
+Results results_in(const std::vector<std::string>& paths) {
   std::vector<std::string> run_dirs;
   control::LongNames::Pairs pairs;
   for (const std::string& path : paths) {
@@ -79,19 +97,24 @@ std::string results_in(const std::vector<std::string>& paths) {
     // sim, oeg and risk may be on different hosts.
     for (const auto& pair : control::LongNames::read(path).pairs()) pairs.push_back(pair);
   }
-  const control::LongNames names(pairs);
-  const std::vector<control::Summary> summaries = read_summaries(run_dirs);
-  std::string html;
-  if (const std::string text = results_text(summaries); !text.empty())
-    html = "<h2>Result</h2>\n<pre>" + trace::html_escaped(text) + "</pre>\n";
-  for (const std::string& path : paths)
-    for (const JournalOf& each : journals_in(path, summaries)) {
-      Trades trades = read_trades(each.path);
-      show_names(trades, names);
-      const std::vector<control::Summary> own = of_venue(summaries, each.venue);
-      if (each.venue != 0) html += "<h2>Venue " + std::to_string(each.venue) + "</h2>\n";
-      html += trades_html(trades, profits_of(own, names), kRowsInPage);
+  Results results{read_summaries(run_dirs), control::LongNames(pairs), {}};
+  for (const std::string& path : run_dirs)
+    for (const JournalOf& each : journals_in(path, results.summaries)) {
+      results.venues.push_back({each.venue, read_trades(each.path)});
+      show_names(results.venues.back().trades, results.names);
     }
+  return results;
+}
+
+std::string results_html(const Results& results) {
+  std::string html;
+  if (const std::string text = results_text(results.summaries); !text.empty())
+    html = "<h2>Result</h2>\n<pre>" + trace::html_escaped(text) + "</pre>\n";
+  for (const VenueTrades& each : results.venues) {
+    const std::vector<control::Summary> own = of_venue(results.summaries, each.venue);
+    if (each.venue != 0) html += "<h2>Venue " + std::to_string(each.venue) + "</h2>\n";
+    html += trades_html(each.trades, profits_of(own, results.names), kRowsInPage);
+  }
   return html;
 }
 
@@ -127,14 +150,30 @@ void print_samples(const std::vector<trace::TraceFile>& files, const std::string
     std::printf("%lld\n", static_cast<long long>(std::max<std::int64_t>(ns, 0)));
 }
 
+void print_orders(const std::vector<trace::TraceFile>& files, const TraceArguments& arguments) {
+  OrderQuery query = arguments.query;
+  if (!arguments.between.empty()) {
+    query.from = hop_of(arguments.between[0]);
+    query.to = hop_of(arguments.between[1]);
+  }
+  const Results results = results_in(arguments.places());
+  TradedOrders traded;
+  for (const VenueTrades& each : results.venues) traded.add(each.venue, each.trades);
+  const std::string text = orders_report(files, query, traded,
+                                         arguments.json  ? OrderFormat::kJson
+                                         : arguments.csv ? OrderFormat::kCsv
+                                                         : OrderFormat::kText);
+  std::fputs(text.c_str(), stdout);
+}
+
 void run_trace(const TraceArguments& arguments) {
-  const auto files = open_files(arguments.run_dirs.empty() ? arguments.paths : arguments.run_dirs);
+  const auto files = open_files(arguments.places());
+  if (arguments.asks_for_orders()) return print_orders(files, arguments);
   if (!arguments.samples.empty())
     return print_samples(files, arguments.samples[0], arguments.samples[1]);
   const trace::Analysis analysis = trace::analyse(files);
   if (!arguments.html.empty())
-    write_page(arguments.html, analysis,
-               results_in(arguments.run_dirs.empty() ? arguments.paths : arguments.run_dirs));
+    write_page(arguments.html, analysis, results_html(results_in(arguments.places())));
   const std::string text = arguments.json  ? trace::to_json(analysis)
                            : arguments.csv ? trace::to_csv(analysis)
                                            : trace::to_text(analysis);
@@ -142,6 +181,9 @@ void run_trace(const TraceArguments& arguments) {
   if (!arguments.html.empty() && !arguments.json && !arguments.csv) {
     std::printf("\nreport: %s\n", arguments.html.c_str());
   }
+  if (!arguments.json && !arguments.csv && analysis.orders_complete != 0)
+    std::printf(
+        "\nwhich orders, and where they lost their time: --worst 10, --order ID, --by burst\n");
   if (analysis.orders_complete < arguments.orders_min) {
     throw Error("only " + std::to_string(analysis.orders_complete) +
                 " orders have every hop; --orders-min asks for " +
@@ -162,6 +204,23 @@ void add_trace_command(CLI::App& app) {
       ->excludes(paths);
   auto* json = command->add_flag("--json", arguments->json, "Print JSON");
   auto* csv = command->add_flag("--csv", arguments->csv, "Print CSV")->excludes(json);
+  auto* worst = command->add_option("--worst", arguments->query.worst,
+                                    "Print the slowest N orders instead, hop by hop");
+  worst->type_name("N")->excludes(csv);
+  auto* order = command->add_option("--order", arguments->query.orders,
+                                    "Print this order instead, hop by hop");
+  order->type_name("ID")->excludes(worst)->excludes(csv);
+  auto* by = command->add_option("--by", arguments->query.by,
+                                 "Print latencies by what orders have in common instead");
+  by->check(CLI::IsMember(std::vector<std::string>(kOrderGroups.begin(), kOrderGroups.end())))
+      ->excludes(worst)
+      ->excludes(order);
+  command
+      ->add_option("--between", arguments->between,
+                   "With --worst, --order or --by: from one hop to another one (default: "
+                   "mdh.kernel_rx oeg.sent)")
+      ->type_name("FROM TO")
+      ->expected(2);
   command
       ->add_option("--samples", arguments->samples,
                    "Print every latency between two hops instead, a number a line: a file for "
@@ -169,7 +228,10 @@ void add_trace_command(CLI::App& app) {
       ->type_name("FROM TO")
       ->expected(2)
       ->excludes(json)
-      ->excludes(csv);
+      ->excludes(csv)
+      ->excludes(worst)
+      ->excludes(order)
+      ->excludes(by);
   command->add_option(
       "--html", arguments->html,
       "Also write a page to this file: pictures, and orders, fills and positions by "

@@ -36,13 +36,6 @@ std::string money(std::int64_t value, unsigned hundredths = 0) {
   return hundredths == 0 ? digits : digits + formatted("%02u", hundredths % 100);
 }
 
-// "17"; where there are several venues with the venue's number, "2:17". "0": no tick is known.
-std::string tick_text(std::uint64_t tick) {
-  const std::string sequence = std::to_string(trace::sequence_of_tick(tick));
-  const unsigned venue = trace::venue_of_tick(tick);
-  return venue == 0 ? sequence : std::to_string(venue) + ":" + sequence;
-}
-
 // -------------------------------------------------------------------------------------- tables
 
 Table orders_table(const Trades& trades) {
@@ -252,6 +245,26 @@ std::vector<control::ProfitSummary> profits_of(const std::vector<control::Summar
   for (control::ProfitSummary& each : profits)
     each.symbol = std::string(names.name_of(each.symbol));
   return profits;
+}
+
+std::string tick_text(std::uint64_t tick) {
+  const std::string sequence = std::to_string(trace::sequence_of_tick(tick));
+  const unsigned venue = trace::venue_of_tick(tick);
+  return venue == 0 ? sequence : std::to_string(venue) + ":" + sequence;
+}
+
+std::string order_text(const TradedOrder& order) {
+  return order.symbol + " " + text(order.side) + " " + std::to_string(order.shares) +
+         (order.price == 0 ? "" : " at " + money(order.price)) + ", " +
+         std::string(name(order.type)) + ", " + std::string(name(order.time_in_force)) +
+         ", by strategy " + std::to_string(order.strategy) + ": filled " +
+         std::to_string(order.filled) + ", " + std::string(name(order.state));
+}
+
+std::string fill_text(const TradedFill& fill) {
+  const bool plain = fill.kind == wire::ReportKind::kFill;
+  return (plain ? "filled" : std::string(name(fill.kind))) + " " + std::to_string(fill.shares) +
+         " at " + money(fill.price.price, fill.price.hundredths);
 }
 
 std::string orders_csv(const Trades& trades) { return csv(orders_table(trades)); }

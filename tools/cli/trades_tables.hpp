@@ -9,6 +9,13 @@
 
 namespace tickpath::cli {
 
+// "ZVZZT buy 100 at 12.3400, limit, day, by strategy 1: filled 100, done".
+std::string order_text(const TradedOrder& order);
+// "filled 100 at 12.3400", and what a corrected or a cancelled one is.
+std::string fill_text(const TradedFill& fill);
+// "17"; where there are several venues with the venue's number, "2:17". "0": no tick is known.
+std::string tick_text(std::uint64_t tick);
+
 // What risk has come to, by the names of its instruments; empty until it ended.
 std::vector<control::ProfitSummary> profits_of(const std::vector<control::Summary>& summaries,
                                                const control::LongNames& names);

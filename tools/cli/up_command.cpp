@@ -57,9 +57,12 @@ bool look_at_the_ended(Pipeline& pipeline, ReplayView& view, bool stop_on_failur
     if (ended.restarts || (partial && !ended.failed)) continue;
     if (!ended.failed && ended.program == "strategy") {
       if (pipeline.all_asked_to_stop()) continue;  // the others follow
-      std::fprintf(stderr, "the run goes on: tickpath up %s --only %s%s starts it again\n",
-                   pipeline.options().config_dir.c_str(), ended.name.c_str(),
-                   run_dir_option(pipeline.options().run_dir).c_str());
+      const PipelineOptions& options = pipeline.options();
+      const std::string offset =
+          options.port_offset == 0 ? "" : " --port-offset " + std::to_string(options.port_offset);
+      std::fprintf(stderr, "the run goes on: tickpath up %s --only %s%s%s starts it again\n",
+                   options.config_dir.c_str(), ended.name.c_str(),
+                   run_dir_option(options.run_dir).c_str(), offset.c_str());
       continue;
     }
     if (!ended.failed || stop_on_failure || ended.program == "sim") go_on = false;
@@ -218,8 +221,14 @@ void add_up_command(CLI::App& app) {
                    "Directory with sim.toml, mdh.toml, ...; hosts.toml in it says what runs on\n"
                    "other hosts, by ssh")
       ->required();
-  command->add_option("--run-dir", options.run_dir,
-                      "Where the programs meet; run_dir of their files if not given");
+  CLI::Option* const run_dir = command->add_option(
+      "--run-dir", options.run_dir, "Where the programs meet; run_dir of their files if not given");
+  command
+      ->add_option("--port-offset", options.port_offset,
+                   "Added to every port that a program of this run listens at, and where another\n"
+                   "one of them asks for it: a second run of the configuration on this machine")
+      ->check(CLI::Range(1, 65'535))
+      ->needs(run_dir);
   command
       ->add_option("--set", options.overrides,
                    "key=value for all, mdh:key=value for one program; may be repeated")

@@ -59,6 +59,10 @@ class Loading {
     load_stamps();
     // So far a note is of a source that is not there, or not all of it.
     result_.whole = options_.ticks && options_.recording.empty() && result_.notes.empty();
+    if (undated_)
+      result_.notes.push_back(recording() +
+                              " does not say its day: its times are put on 1970-01-01; --day "
+                              "YYYY-MM-DD names it");
     if (!store_.is_current())
       result_.notes.push_back(store_.place() +
                               " is too old for views and ready queries: it has the tables alone, "
@@ -133,6 +137,7 @@ class Loading {
     const RecordingIdentity now =
         identify(source.path, source.stock, source.messages, source.midnight_ns, known);
     if (stored) require_same_day(result_.run, *stored, now);
+    undated_ = now.midnight_ns == 0;
     if (!stored || now.messages > stored->messages)
       store_identity(store_, result_.run, now, now_ns());
   }
@@ -243,6 +248,7 @@ class Loading {
   RunFiles files_;
   LoadResult result_;
   std::string run_row_;
+  bool undated_ = false;  // the recording
 };
 
 }  // namespace

@@ -122,6 +122,7 @@ class Place {
   bool leads_alone() const noexcept;  // it may act whatever the other one does
   bool takes_over() const noexcept;
   bool logged_on() const noexcept { return process_ != nullptr && process_->logged_on; }
+  bool has_unsent() const noexcept { return process_ != nullptr && !process_->stored.empty(); }
   std::uint32_t led_in() const noexcept { return led_in_; }  // the newest epoch that it led in
   const Store& store() const noexcept { return store_; }
   bool has_memory() const;

@@ -465,7 +465,7 @@ bool World::all_arrives() {
     bool arrived = i > 4 && venue_.idle() && is_well();
     for (auto& place : places_) {
       place->start();
-      arrived &= place->store().next_target == venue_.reports() + 1;
+      arrived &= place->store().next_target == venue_.reports() + 1 && !place->has_unsent();
     }
     if (arrived) return true;
   }

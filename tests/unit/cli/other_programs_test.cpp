@@ -46,6 +46,20 @@ TEST_F(OtherPrograms, EveryCommandSaysItsExitStatus) {
     EXPECT_THAT(tickpath(help), Ends(0, "Exit status: 0"));
 }
 
+// A command, and an option below one; and where the rest is.
+TEST_F(OtherPrograms, TheManualPageHasEveryCommandAndOption) {
+  const Finished page = tickpath({"--man"});
+  EXPECT_EQ(page.exit_code, 0);
+  EXPECT_THAT(page.output, ::testing::StartsWith(".TH TICKPATH 1 "));
+  for (const char* const text :
+       {"\n.SS up\n", "\n\\fB\\-\\-until\\-end\\fR\n", "\n.SS exceptions book\n",
+        "\n\\fBreplay\\fR\nStart, pause", "\nSee tickpath\\-data(1).\n", "\n.SH EXIT STATUS\n"})
+    EXPECT_THAT(page.output, HasSubstr(text));
+  const Finished data = run({program("tickpath-data"), "--man"});
+  EXPECT_THAT(data.output, HasSubstr("\n.SS replay\n"));
+  EXPECT_THAT(data.output, HasSubstr("\n\\fB\\-\\-deterministic DIR\\fR\n"));
+}
+
 TEST_F(OtherPrograms, AreListedWithTheCommandsOfThisOne) {
   const Finished help = tickpath({"--help"});
   EXPECT_EQ(help.exit_code, 0);

@@ -1,11 +1,14 @@
 // Recordings of several days: what inspect says of them, and that a converted one is the same.
 #include <nlohmann/json.hpp>
 
+#include "common/iex/codec.hpp"
+#include "common/iex/iex_tp.hpp"
 #include "common/itch/codec.hpp"
 #include "sim/recordings/binary_file.hpp"
 #include "sim/recordings/several_files.hpp"
 #include "sim/replay/pace.hpp"
 #include "tests/unit/cli/recording_commands.hpp"
+#include "tests/unit/itch/capture_test_support.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -14,6 +17,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
+constexpr std::uint64_t kDayNs = itch::TradingDay::kDayNs;
 constexpr std::uint64_t kOpenNs = 34'200 * kSecondNs;
 
 class RecordedDays : public RecordingCommands {
@@ -117,6 +121,52 @@ TEST_F(RecordedDays, OfSeveralExtractsHaveEachItsOwnBooks) {
   EXPECT_EQ(json.at("messages"), 12) << "and the end of the first day";
   EXPECT_EQ(json.at("symbols").size(), 2u);
   expect_same_once_converted("mon.itch50,tue.itch50");
+}
+
+// A weekend lies between them. The names have the dates, and ITCH has none.
+TEST_F(RecordedDays, OfLobsterHaveTheDatesOfTheirFiles) {
+  write("AAPL_2012-06-22_34200000_57600000_message_1.csv", "34200,1,1,10,500,1\n");
+  write("AAPL_2012-06-25_34200000_57600000_message_1.csv", "34201,1,1,10,500,1\n");
+  const std::string both =
+      "AAPL_2012-06-22_34200000_57600000_message_1.csv,"
+      "AAPL_2012-06-25_34200000_57600000_message_1.csv";
+  const nlohmann::json json = inspected(both);
+  EXPECT_EQ(json.at("each_day").at(0).at("date"), "2012-06-22");
+  EXPECT_EQ(json.at("each_day").at(1).at("date"), "2012-06-25");
+  EXPECT_EQ(json.at("each_day").at(1).at("day"), 4);
+  EXPECT_THAT(run({"inspect", paths(both)}),
+              HasSubstr("time          2012-06-22 09:30:00.000000000 to 2012-06-25 09:30:01."));
+  expect_same_once_converted(both);
+}
+
+// IEX-TP: two sessions of a date, and one of the next date.
+TEST_F(RecordedDays, OfDeepHaveTheDateOfTheirSession) {
+  std::vector<itch::test::Frame> frames;
+  for (const auto& [session, hour] : {std::pair{7u, 10ull}, {8u, 12ull}, {9u, 34ull}}) {
+    std::vector<std::byte> buffer(1'500);
+    iex::SegmentBuilder segment(buffer, {.protocol = iex::kDeep10, .session = session});
+    segment.begin(1);
+    for (const char code : {'O', 'C'}) {
+      std::array<std::byte, iex::kMaxMessageBytes> message;
+      const std::size_t size = iex::encode(iex::SystemEvent{.event = code}, message.data());
+      ASSERT_TRUE(segment.append(std::span(message).first(size)));
+    }
+    const std::uint64_t sent_ns = 20'000 * kDayNs + hour * 3'600 * kSecondNs;  // 2024-10-04
+    const auto bytes = segment.finish(sent_ns);
+    frames.push_back(itch::test::udp_frame(sent_ns, {bytes.begin(), bytes.end()}));
+  }
+  itch::test::write_file(path("deep.pcap"), itch::test::pcap_file(frames));
+  const nlohmann::json json = inspected("deep.pcap");
+  ASSERT_EQ(json.at("each_day").size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(json.at("each_day").at(i).at("day"), i + 1);
+    EXPECT_EQ(json.at("each_day").at(i).at("messages"), 2);
+    EXPECT_EQ(json.at("each_day").at(i).at("date"), i == 2 ? "2024-10-05" : "2024-10-04");
+  }
+  EXPECT_THAT(run({"inspect", path("deep.pcap")}),
+              HasSubstr("time          2024-10-04 10:00:00.000000000 to 2024-10-05 10:00:00."));
+  run({"convert", path("deep.pcap"), path("converted.itch50")});
+  EXPECT_EQ(inspected("converted.itch50").at("days"), 3);
 }
 
 TEST_F(RecordedDays, ABookThatADayLeavesCrossedIsSoUntilItsLastMessage) {

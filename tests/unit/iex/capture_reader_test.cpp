@@ -115,6 +115,26 @@ TEST_F(IexCapture, ANumberingThatRestartsIsReadOn) {
   EXPECT_NE(remarks_of(reader->counts()).find("2 restarts of the numbering"), std::string::npos);
 }
 
+// Both sessions are of one date. The tap lost the beginning of the second one.
+TEST_F(IexCapture, AnotherSessionIsReadFromWhereItIsHeardOnceTheOneBeforeIsSilent) {
+  constexpr std::uint64_t kSilenceNs = CaptureReader::kSessionSilenceNs;
+  const auto second = [](std::uint64_t sequence, const std::string& text, std::uint64_t later_ns) {
+    return segment_of(sequence, {text}, 8, kDeep10, later_ns);
+  };
+  write({segment_of(1, {"a", "b"}), segment_of(3, {"c"}),
+         second(2, "B", kSilenceNs / 2),  // the other one may live
+         second(3, "C", 2 * kSilenceNs), second(4, "D", 2 * kSilenceNs), segment_of(4, {"d"}),
+         second(3, "C", 2 * kSilenceNs)});
+  const auto reader = CaptureReader::open(path_);
+  ASSERT_NE(reader, nullptr);
+  EXPECT_THAT(read(*reader), ElementsAre("1:a", "2:b", "3:c", "3:C", "4:D"));
+  EXPECT_EQ(reader->counts().restarts, 1u);
+  EXPECT_EQ(reader->counts().gaps, 1u) << "1 and 2 of the second session";
+  EXPECT_EQ(reader->counts().missing, 2u);
+  EXPECT_EQ(reader->counts().repeated, 1u) << "of the second session alone";
+  EXPECT_EQ(reader->counts().other_datagrams, 2u);
+}
+
 TEST_F(IexCapture, BooksBeginAnewWhereTheNumberingRestarts) {
   const auto text_of = [](const auto& message) {
     std::string text(kMaxMessageBytes, '\0');
@@ -238,6 +258,47 @@ TEST_F(IexCapture, ConvertedToItchHasTheSameDays) {
     if (static_cast<char>(message.bytes[0]) != 'S') after.push_back(message.timestamp_ns);
   EXPECT_EQ(after, before);
   EXPECT_EQ(after.back() / kDayNs, 4u);
+}
+
+// The second session of a date is a day of its own, and does not take the next date's number.
+TEST_F(IexCapture, TwoSessionsOfADateAreTwoDaysAlsoOnceConverted) {
+  const auto text_of = [](const auto& message) {
+    std::string text(kMaxMessageBytes, '\0');
+    text.resize(encode(message, reinterpret_cast<std::byte*>(text.data())));
+    return text;
+  };
+  const std::vector<std::string> day{
+      text_of(SystemEvent{.event = SystemEvent::kStartOfMessages}),
+      text_of(BuyLevelUpdate{.flags = 1, .symbol = "IBM", .size = 7, .price = 12}),
+      text_of(SystemEvent{.event = SystemEvent::kEndOfMessages})};
+  constexpr std::uint64_t kDayNs = itch::TradingDay::kDayNs, kHourNs = kDayNs / 24;
+  write({segment_of(1, day, 7), segment_of(1, day, 8, kDeep10, kHourNs),
+         segment_of(1, day, 9, kDeep10, kDayNs)});
+  DeepRecording recording(path_);
+  std::vector<std::uint64_t> days;
+  std::string types;
+  itch::RecordedMessage message;
+  while (recording.next(message) == itch::ReadStatus::kMessage) {
+    types += std::string(message.begins_day ? "|" : "") + static_cast<char>(message.bytes[0]);
+    if (message.begins_day) days.push_back(message.timestamp_ns / kDayNs);
+  }
+  // What rests goes behind the end, and the reader's own start is before that of the sender.
+  EXPECT_EQ(types, "S8S8|SS8S8|SS8S");
+  EXPECT_THAT(days, ElementsAre(1, 2));
+  EXPECT_THAT(remarks_of(CaptureReader::open(path_)->counts()),
+              ::testing::HasSubstr("0 gaps with 0 messages missing"));
+  DeepToItch converted(path_);
+  itch::BinaryFileWriter writer(folder_ / "converted.itch50");
+  std::vector<std::uint64_t> before, after;
+  while (converted.next(message) == itch::ReadStatus::kMessage) {
+    writer.write(message.bytes);
+    before.push_back(message.timestamp_ns);
+  }
+  writer.finish();
+  const auto read_again = itch::open_recording(folder_ / "converted.itch50");
+  while (read_again->next(message) == itch::ReadStatus::kMessage)
+    after.push_back(message.timestamp_ns);
+  EXPECT_EQ(after, before);
 }
 
 TEST_F(IexCapture, PacketsThatWereCutOrFragmentedAreTold) {

@@ -236,9 +236,10 @@ TEST(Lobster, ReadsLinesWithCarriageReturnsAndALastLineWithoutAnEnd) {
 TEST(Lobster, FindsSymbolAndDayInTheFileName) {
   const LobsterName name = parse_lobster_name("AAPL_2012-06-21_34200000_37800000_message_50.csv");
   EXPECT_EQ(name.stock, "AAPL");
-  EXPECT_EQ(name.date, "2012-06-21");
-  for (const char* other : {"AAPL.csv", "_2012-06-21_message_1.csv", "AAPL_message_50.csv",
-                            "AAPL_2012-06-21_orderbook_50.csv", ""}) {
+  EXPECT_EQ(name.midnight_ns, 1'340'236'800'000'000'000u);
+  for (const char* other :
+       {"AAPL.csv", "_2012-06-21_message_1.csv", "AAPL_message_50.csv",
+        "AAPL_2012-06-31_message_50.csv", "AAPL_2012-06-21_orderbook_50.csv", ""}) {
     EXPECT_EQ(parse_lobster_name(other).stock, "") << other;
   }
 }

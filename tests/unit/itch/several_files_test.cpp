@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/recordings/binary_file.hpp"
+#include "tests/support/folder.hpp"
 #include "tests/support/thrown.hpp"
 #include "tests/unit/itch/dbn_messages.hpp"
 #include "tests/unit/itch/test_support.hpp"
@@ -116,6 +117,52 @@ TEST_F(SeveralRecordings, AreAllThereBeforeTheFirstIsPlayed) {
   EXPECT_THAT(split_files("a,b,c"), ElementsAre("a", "b", "c"));
   write("a,b", {{4, 'O'}});
   EXPECT_THAT(split_files(folder_ / "a,b"), SizeIs(1)) << "a file of this name";
+}
+
+// LOBSTER has a file for each day, with the date in its name. A weekend lies between the first two.
+class SeveralLobsterFiles : public SeveralRecordings {
+ protected:
+  SeveralLobsterFiles() {
+    for (const char* name : {kFriday, kMonday, "AAPL_2012-06-26_message_1.csv"})
+      test_support::write_file(folder_ / name, "34200,1,1,10,500,1\n");
+    test_support::write_file(folder_ / "MSFT_2012-06-22_message_1.csv", "34201,1,1,10,500,1\n");
+    test_support::write_file(folder_ / "AAPL.csv", "34200,1,1,10,500,1\n");
+  }
+  static constexpr const char* kFriday = "AAPL_2012-06-22_message_1.csv";
+  static constexpr const char* kMonday = "AAPL_2012-06-25_message_1.csv";
+};
+
+TEST_F(SeveralLobsterFiles, AreDaysOfTheirDates) {
+  const std::string three =
+      both(kFriday, kMonday) + "," + folder_ / "AAPL_2012-06-26_message_1.csv";
+  const auto recording = open_recording(three);
+  std::string events;
+  std::vector<std::uint64_t> orders;
+  for (RecordedMessage m; recording->next(m) == ReadStatus::kMessage;) {
+    const char type = static_cast<char>(m.bytes[0]);
+    if (type == 'A') orders.push_back(m.timestamp_ns / kHourNs);
+    if (type == 'S')
+      events += std::string(m.begins_day ? "|" : "") + static_cast<char>(m.bytes.back());
+  }
+  EXPECT_EQ(recording->damage(), "");
+  EXPECT_THAT(orders, ElementsAre(9, 72 + 9, 96 + 9));
+  EXPECT_EQ(events, "OSQMEC|D|D|OSQMEC|OSQMEC") << "midnights of a weekend, and no wait for them";
+  EXPECT_EQ(recording->midnight_ns(), 1'340'323'200'000'000'000u);
+}
+
+TEST_F(SeveralLobsterFiles, OfOneDateAreNotDaysBehindEachOther) {
+  EXPECT_THAT(error_of([&] { open_recording(both(kFriday, "MSFT_2012-06-22_message_1.csv")); }),
+              testing::AllOf(HasSubstr("MSFT_2012-06-22_message_1.csv: is of 2012-06-22, and "),
+                             HasSubstr("AAPL_2012-06-22_message_1.csv before it of 2012-06-22"),
+                             HasSubstr("a file a day, in the order of their dates")));
+  EXPECT_THAT(error_of([&] { open_recording(both(kMonday, kFriday)); }),
+              HasSubstr("in the order of their dates"));
+}
+
+TEST_F(SeveralLobsterFiles, HaveNoDatesWhereOneHasNone) {
+  const auto recording = open_recording(both(kFriday, "AAPL.csv"), {.stock = "AAPL"});
+  EXPECT_EQ(recording->midnight_ns(), 0u);
+  EXPECT_EQ(test::collect(*recording).times.back() / kHourNs, 24u + 9u);
 }
 
 // Two days of Databento, in one file or two. Each day gives its ids anew, orders rest over the

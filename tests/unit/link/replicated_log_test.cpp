@@ -99,6 +99,22 @@ TEST_F(ReplicatedLogs, BringEveryEntryOnceAndInOrderRoundTheRing) {
   EXPECT_EQ(log.behind(), 0u);
 }
 
+TEST_F(ReplicatedLogs, BringTheNumberThatTheStandbyHasAcknowledged) {
+  start();
+  ASSERT_TRUE(append(1));
+  ASSERT_TRUE(settles());
+  EXPECT_EQ(writer.acknowledged(), 0u);
+  log.acknowledge(5);
+  ASSERT_TRUE(writer.probe());
+  EXPECT_TRUE(eventually([&] {
+    leader->poll();
+    return writer.acknowledged() == 5;
+  }));
+  log.clear();
+  ASSERT_TRUE(writer.attach(*leader, leader->extras()[0]));
+  EXPECT_EQ(writer.acknowledged(), 0u);
+}
+
 TEST_F(ReplicatedLogs, ConfirmNothingThatWasNotPosted) {
   start();
   EXPECT_TRUE(writer.all_confirmed());

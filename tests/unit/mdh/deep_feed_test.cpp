@@ -213,6 +213,36 @@ TEST_F(DeepFeed, DropsWhatIsNoSegmentOfDeep) {
   EXPECT_EQ(feed.state(), FeedState::kGood);
 }
 
+// Both sessions have the same sequence numbers, and line B is behind.
+TEST_F(DeepFeed, AnotherSessionOfTheDateIsNoRepetitionAndNoGap) {
+  Arbiter arbiter({.restarts = true}, feed, nullptr, nullptr, log);
+  const auto hear = [&](Line line, const Bytes& packet) {
+    const Arrival now{0, tsc_now()};
+    arbiter.collect(line, packet, now);
+    arbiter.process(now.tsc);
+  };
+  const auto event = [](char code) {
+    return deep(iex::SystemEvent{.event = code, .timestamp = 5});
+  };
+  const Bytes last_of_first = segment(3, {event('C')}, 7);
+  const Bytes second = segment(1, {event('O'), bid(99'000, 10)}, 8);
+  for (const Line line : {Line::kA, Line::kB})
+    hear(line, segment(1, {event('O'), bid(100'000, 300)}, 7));
+  hear(Line::kA, last_of_first);
+  hear(Line::kA, second);
+  hear(Line::kB, last_of_first);
+  hear(Line::kB, second);
+  EXPECT_EQ(feed.state(), FeedState::kGood);
+  EXPECT_EQ(image().bids[0].price, 99'000u);
+  EXPECT_EQ(image().bids[1].price, 0u);
+  EXPECT_EQ(feed.counters().sessions.get(), 2u);
+  EXPECT_EQ(feed.counters().messages.get(), 5u);
+  EXPECT_EQ(feed.counters().gaps.get(), 0u);
+  EXPECT_EQ(feed.counters().conflicting_messages.get(), 0u);
+  EXPECT_EQ(arbiter.counters().old_session.get(), 1u);
+  EXPECT_EQ(arbiter.counters().restarts.get(), 0u);
+}
+
 // Two lines that both lose a third of the segments, never the same one.
 TEST_F(DeepFeed, TwoLinesMakeOneWholeFeed) {
   DeepMarket market(4, 9);

@@ -4,6 +4,22 @@
 namespace tickpath::oeg::paired {
 namespace {
 
+// Else the witness could hold a pair that the joiner never read of, and could not renounce.
+TEST_F(PairTest, AJoinerThatDoesNotReadItsOfferIsNoStandby) {
+  begin({}, {}, false);
+  ASSERT_TRUE(turned_until([&] {
+    if (first_->pair().streams_from() != 0) second_->turn();
+    return second_->pair().counters().entries_taken.get() != 0;
+  }));
+  ASSERT_TRUE(turned_until([&] { return first_->pair().has_standby(); })) << "it is offered";
+  ASSERT_TRUE(replicated(*first_, orders_[0])) << "the transport confirms";
+  EXPECT_TRUE(witness_->leadership().alone);
+  ASSERT_TRUE(turned_until([&] { return !first_->pair().has_standby(); }));
+  EXPECT_EQ(first_->pair().counters().standbys_lost.get(), 1u);
+  EXPECT_EQ(witness_->leadership(), first_->pair().word());
+  EXPECT_TRUE(turned_until([&] { return first_->pair().may_act(); }));
+}
+
 TEST_F(PairTest, AStandbyThatTakesNothingIsGivenUpAfterConfirmMaxOfAFullLog) {
   begin({.confirm_max_ns = kConfirmMax, .log_bytes = kSmallLog}, {.log_bytes = kSmallLog});
   ASSERT_TRUE(pair_stands());

@@ -60,11 +60,9 @@ class Model final : private WorldSearch<World, Hash> {
     return node.alive && !node.hangs && may_act(world, id) && has_room(world, id);
   }
 
-  // Where a log cannot be full nobody looks at how much of it is known to be taken.
   void forget(World& world) const override {
-    Log& log = world.log;
-    if (budget_.log_room == kEntriesMax) log.known_taken = log.read_taken = log.taken;
-    log.forget_done();
+    if (budget_.log_room == kEntriesMax) world.log.forget_known_taken();
+    world.log.forget_done();
   }
 
   // -------------------------------------------------------------------------- the steps
@@ -352,25 +350,27 @@ class Model final : private WorldSearch<World, Hash> {
     if (log.reading) {
       World next = world;
       next.log.reading = false;
-      if (log.read_fence)
-        next.log.saw_fence = true;
-      else
-        next.log.confirmed = log.read_to;
-      if (!log.read_fence) next.log.known_taken = log.read_taken;
+      next.log.saw_fence |= log.read_fence;
+      if (!log.read_fence) next.log.confirmed = log.read_to;
+      if (!log.read_fence) next.log.known_taken = std::max(log.known_taken, log.read_taken);
       next.log.read_to = next.log.read_taken = 0;
       next.log.read_fence = false;
+      on_taken(next, id, log.known_taken);
       on_confirmed(next, id, log.confirmed);
       visit(next, "hears its READ:", id);
     }
   }
 
-  void on_confirmed(World& world, int id, int from) {
-    Succession& rules = world.node(id).rules;
-    for (int at = from; at < world.log.confirmed; ++at) {
+  void on_taken(World& world, int id, int from) {
+    for (int at = from; at < world.log.known_taken; ++at) {
       const Entry& entry = world.log.entries[static_cast<std::size_t>(at)];
-      if (entry.kind == Entry::Kind::kOffer) rules.on_offer_confirmed(entry.word);
-      if (entry.kind == Entry::Kind::kMove) rules.on_move_confirmed();
+      if (entry.kind == Entry::Kind::kOffer) world.node(id).rules.on_offer_taken(entry.word);
     }
+  }
+  void on_confirmed(World& world, int id, int from) {
+    for (int at = from; at < world.log.confirmed; ++at)
+      if (world.log.entries[static_cast<std::size_t>(at)].kind == Entry::Kind::kMove)
+        world.node(id).rules.on_move_confirmed();
     if (world.log.saw_fence)
       miss_standby(world, id);
     else

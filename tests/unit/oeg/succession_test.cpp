@@ -13,7 +13,7 @@ Succession paired_leader() {
   Succession leader(1);
   leader.found();
   (void)leader.enrol(1, {1, 1, true});
-  leader.on_offer_confirmed(*leader.offer());
+  leader.on_offer_taken(*leader.offer());
   leader.on_answer(*leader.wanted(), {1, 1, true});
   return leader;
 }
@@ -219,7 +219,7 @@ Succession leader_that_offered() {
   Succession leader(1);
   leader.found();
   (void)leader.enrol(1, {1, 1, true});
-  leader.on_offer_confirmed(*leader.offer());
+  leader.on_offer_taken(*leader.offer());
   return leader;
 }
 
@@ -536,7 +536,7 @@ TEST(Succession, AfterAStartOfTheHostWhomTheOtherOneLeavesThePlaceLeadsInANewEpo
   (void)leader.enrol(1, {5, 1, true});
   const std::optional<Leadership> offered = leader.offer();
   ASSERT_TRUE(offered);
-  leader.on_offer_confirmed(*offered);
+  leader.on_offer_taken(*offered);
   ASSERT_TRUE(leader.begin_after_boot({3, 1, false}, 2));
   ASSERT_TRUE(leader.blocked());
   leader.on_peer_renounced();

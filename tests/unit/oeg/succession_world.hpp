@@ -117,6 +117,14 @@ struct Log {
   std::uint8_t read_taken = 0;   // what the READ under way brings
   bool operator==(const Log&) const = default;
 
+  // Where a log cannot be full nobody looks at how much of it is known to be taken, but for offers.
+  void forget_known_taken() noexcept {
+    const auto is_offer = [](const Entry& entry) { return entry.kind == Entry::Kind::kOffer; };
+    for (std::uint8_t* const known : {&known_taken, &read_taken})
+      if (std::none_of(entries.begin() + std::min(*known, taken), entries.begin() + taken,
+                       is_offer))
+        *known = taken;
+  }
   // Nobody looks at entries again that are taken and confirmed. Without them worlds that differ
   // only in their past are one.
   void forget_done() noexcept {
@@ -223,7 +231,7 @@ inline World first_world(const Budget& budget) {
   Node& leader = first.node(1);
   leader.rules.found();
   (void)leader.rules.enrol(1, {1, 1, true});
-  leader.rules.on_offer_confirmed(*leader.rules.offer());
+  leader.rules.on_offer_taken(*leader.rules.offer());
   leader.rules.on_answer(*leader.rules.wanted(), {1, 1, true});
   first.words[1] = {2, 1, false};
   first.node(2).rules.on_offer({2, 1, false}, 1);

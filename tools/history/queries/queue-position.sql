@@ -28,7 +28,8 @@ WITH
     (
         SELECT r.*, s.tick AS tick
         FROM matched AS r
-        ASOF LEFT JOIN (SELECT clock, time_ns, stamps.tick AS tick FROM stamps WHERE run = {run} AND hop = 'sim.sent') AS s
+        ASOF LEFT JOIN (SELECT clock, time_ns, max(stamps.tick) AS tick FROM stamps  -- of one packet all have one time
+                        WHERE run = {run} AND hop = 'sim.sent' GROUP BY clock, time_ns) AS s
         ON r.clock = s.clock AND r.at >= s.time_ns
     ),
     -- Orders of the feed at these prices; what was taken of each, and when it left.

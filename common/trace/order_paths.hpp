@@ -1,0 +1,55 @@
+// The latency of each order of a run, the slowest first, and the way of single orders, hop by hop.
+// Tools only; one thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/trace/joined.hpp"
+
+namespace tickpath::trace {
+
+// How long one request that a tick caused took from one hop to another.
+struct OrderLatency {
+  std::uint64_t order_id = 0;
+  std::uint64_t trace_id = 0;  // of the tick that caused it
+  std::int64_t ns = 0;         // below zero where the receiver was quicker (hop.hpp)
+  double since_start_s = 0;    // of the run's first packet at an mdh to this one's tick
+  std::uint64_t burst = 0;     // messages at an mdh within kBurstNs before the tick, and the tick
+};
+inline constexpr std::int64_t kBurstNs = 1'000'000;
+
+// Where a request, or the tick that caused it, was at one hop.
+struct PathMark {
+  Hop hop = Hop::kNone;
+  std::int64_t at_ns = 0;    // since the path's first mark
+  std::int64_t took_ns = 0;  // since the mark before: these sum up to at_ns of the last one
+  // False: the clock offset between this host and that of the mark before was not measured. Then
+  // took_ns is 0.
+  bool measured = true;
+};
+
+class OrderLatencies {
+ public:
+  // files: outlive this. Throws Error: there are none, or `from` is no hop before `to`.
+  OrderLatencies(std::span<const TraceFile> files, Hop from, Hop to);
+
+  // Requests that a tick caused and that have both stamps. The slowest comes first; of equal ones
+  // the lower id.
+  std::span<const OrderLatency> all() const noexcept { return all_; }
+  // Every hop at which it was stamped, in their order, whether or not it is one of all(). Throws
+  // Error: it has no stamp.
+  std::vector<PathMark> path(std::uint64_t order_id) const;
+
+ private:
+  OrderLatency latency(std::uint64_t id, const OrderTimes& order, std::int64_t ns) const;
+  std::vector<double> arrivals() const;
+
+  HostClocks clocks_;
+  Joined joined_;
+  std::vector<double> arrivals_;  // of messages at mdhs, ascending
+  std::vector<OrderLatency> all_;
+};
+
+}  // namespace tickpath::trace
