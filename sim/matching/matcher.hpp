@@ -224,17 +224,17 @@ class Matcher {
     if (feed_ != nullptr) [[unlikely]]
       feed_->on_recorded(change);
   }
-  void show(LiveOrder& order) noexcept {
+  void show(const LiveOrder& order) noexcept {
     if (feed_ != nullptr) [[unlikely]]
       update_feed(order);
   }
-  void hide(LiveOrder& order) noexcept {
-    if (feed_ != nullptr && order.reference != 0) [[unlikely]]
+  void hide(const LiveOrder& order) noexcept {
+    if (feed_ != nullptr) [[unlikely]]
       remove_from_feed(order);
   }
-  void update_feed(LiveOrder& order) noexcept;
-  void remove_from_feed(LiveOrder& order) noexcept;
-  void trade_on_feed(LiveOrder& order, std::uint32_t shares, std::uint32_t price,
+  void update_feed(const LiveOrder& order) noexcept;
+  void remove_from_feed(const LiveOrder& order) noexcept;
+  void trade_on_feed(const LiveOrder& order, std::uint32_t shares, std::uint32_t price,
                      bool in_cross) noexcept;
   void take_on_feed(const book::OrderView& order, std::uint32_t shares, std::uint32_t price,
                     bool in_cross) noexcept;

@@ -6,7 +6,8 @@
 // First N orders come to rest. Then a flow of orders passes: 15 % are immediate or cancel; of the
 // others 20 % are modified, and 95 % cancelled before long. Orders that stay make up for those that
 // trade, so that N is the same at the end. Distances from the middle follow a power law, as far as
-// `--prices` (800); `--spread uniform` makes every distance as likely. One sample a message.
+// `--prices` (800, at most 16,000); `--spread uniform` makes every distance as likely. One sample a
+// message.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -190,6 +191,7 @@ void measure_memory() {
     const LiveOrders live(orders);
     return resident_bytes() - before;
   };
+  (void)bytes_of(kFew);  // what the first one alone brings
   const double few = bytes_of(kFew);
   const double bytes = (bytes_of(kMany) - few) / (kMany - kFew);
   std::printf(
@@ -213,7 +215,8 @@ int main(int argc, char** argv) {
   for (const std::uint32_t resting : sizes)
     figures.push_back(
         sim::run({resting, bench::option(argc, argv, "--messages", quick ? 2'000 : 2'000'000),
-                  static_cast<std::uint32_t>(bench::option(argc, argv, "--prices", 800)),
+                  static_cast<std::uint32_t>(
+                      std::min<std::uint64_t>(bench::option(argc, argv, "--prices", 800), 16'000)),
                   bench::text_option(argc, argv, "--spread") == "uniform"}));
   for (std::size_t i = 0; i < std::size(sim::kPercents); ++i)
     bench::print_ratio("growth of p" + std::to_string(static_cast<int>(sim::kPercents[i])),
