@@ -46,18 +46,6 @@ void LiveOrders::free(std::uint32_t node) noexcept {
   --size_;
 }
 
-// Ascends towards the front of the queue. A rising market reaches the lowest stop price of buyers
-// first, as it reaches the lowest offer.
-std::int32_t LiveOrders::key_of(const LiveOrder& order, Place place) noexcept {
-  const bool stop = place == Place::kStop;
-  const std::uint32_t price = stop ? order.stop_price
-                              : place == Place::kAuction
-                                  ? order.worst_price()  // market orders, too
-                                  : order.price;
-  const std::uint32_t inverted = (order.side == Side::kSell) != stop ? ~0u : 0u;
-  return static_cast<std::int32_t>(price ^ inverted ^ 0x8000'0000u);
-}
-
 void LiveOrders::enqueue(std::uint32_t node, Place place) noexcept {
   LiveOrder& order = orders_[node];
   const std::size_t at = index_of(order.locate, order.side, place);

@@ -82,10 +82,14 @@ class LiveOrders {
   void free(std::uint32_t node) noexcept;
   LiveOrder& operator[](std::uint32_t node) noexcept { return orders_[node]; }
   const LiveOrder& operator[](std::uint32_t node) const noexcept { return orders_[node]; }
+  // Null for kNone.
+  const LiveOrder* find(std::uint32_t node) const noexcept {
+    return node == kNone ? nullptr : &orders_[node];
+  }
 
   // Behind those of its price that arrived before it. Time does not grow with the orders of a
-  // queue, but with those of its price that arrived later, and with the prices ahead of its own:
-  // eight bytes of memory to move for each, if it is the first at its price.
+  // queue. It grows with those of its price that arrived later. The first order at a price moves
+  // eight bytes of memory for each better price.
   void enqueue(std::uint32_t node, Place place) noexcept;
   void dequeue(std::uint32_t node) noexcept;
   std::uint32_t front(std::uint32_t locate, Side side, Place place = Place::kBook) const noexcept {
@@ -94,7 +98,7 @@ class LiveOrders {
   // Links orders by `next` in order of arrival; returns the first. They are in no queue.
   std::uint32_t sort_by_arrival(std::uint32_t first) noexcept;
 
-  // Of an order here; a free one's reference is 0.
+  // `order` is one of these. A free one's reference is 0.
   ShownOrder& shown(const LiveOrder& order) noexcept {
     return asides_[static_cast<std::size_t>(&order - orders_.data())].shown;
   }
@@ -130,7 +134,17 @@ class LiveOrders {
   static std::size_t index_of(std::uint32_t locate, Side side, Place place) noexcept {
     return (static_cast<std::size_t>(place) * book::kLocatesMax + locate) * 2 + index_of(side);
   }
-  static std::int32_t key_of(const LiveOrder& order, Place place) noexcept;
+  // Ascends towards the front of the queue. A rising market reaches the lowest stop price of buyers
+  // first, as it reaches the lowest offer.
+  [[gnu::always_inline]] static std::int32_t key_of(const LiveOrder& order, Place place) noexcept {
+    const bool stop = place == Place::kStop;
+    const std::uint32_t price = stop ? order.stop_price
+                                : place == Place::kAuction
+                                    ? order.worst_price()  // market orders, too
+                                    : order.price;
+    const std::uint32_t inverted = (order.side == Side::kSell) != stop ? ~0u : 0u;
+    return static_cast<std::int32_t>(price ^ inverted ^ 0x8000'0000u);
+  }
   bool has_key(std::uint32_t node, Place place, std::int32_t key) const noexcept {
     return node != kNone && key_of(orders_[node], place) == key;
   }

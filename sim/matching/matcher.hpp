@@ -123,6 +123,13 @@ class Matcher {
 
   const book::BookSet& book() const noexcept { return book_; }
   const LiveOrder* find_live(std::uint64_t order_id) noexcept;
+  // Our orders in the book, best first; null behind the last one.
+  const LiveOrder* first_live(Locate locate, Side side) const noexcept {
+    return live_.find(live_.front(locate, side));
+  }
+  const LiveOrder* next_live(const LiveOrder& order) const noexcept {
+    return live_.find(order.next);
+  }
   // Some request had this id, whatever became of it.
   bool knows(std::uint64_t order_id) noexcept { return ids_.find(order_id) != nullptr; }
   // What is known of an order, as a report of nothing that happened: of one that is done only how

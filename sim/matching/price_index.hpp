@@ -9,8 +9,8 @@
 
 namespace tickpath::sim {
 
-// A hint beside the queue, which is right without it. A price without a rung makes its orders'
-// places longer to find, no more: so only queues that need an index have one, and room may run out.
+// A hint beside the queue, which is right without it. Without a rung for its price an order's place
+// takes longer to find, no more. So only long queues have an index, and room may run out.
 //
 // Keys ascend towards the front of the queue. One thread; nothing allocates after the constructor.
 class PriceIndex {

@@ -79,7 +79,7 @@ class Flow {
   static constexpr double kModifiedShare = 0.20;
   // The book is below its size half of the time: 5 % of the others stay.
   static constexpr double kStaysShare = 0.10;
-  // Of immediate orders: as many orders trade as stay.
+  // This share of immediate orders trades: as many as stay.
   static constexpr double kTakingShare = 0.28;
   // A new order is followed by 0.85 x (0.95 + 0.2) changes.
   static constexpr double kChangesShare = 0.49;
