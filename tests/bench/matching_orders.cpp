@@ -93,7 +93,8 @@ class Flow {
     MatcherOptions made;
     made.book = {.orders_max = 64, .levels_max = 64};
     made.live_orders_max = 1u << 21;
-    made.order_ids_max = static_cast<std::uint32_t>(shape.resting + shape.messages + kYoungMax);
+    // The same for every size, as a larger table is a slower one.
+    made.order_ids_max = static_cast<std::uint32_t>((1u << 20) + shape.messages);
     made.ticks = TickRule::kAny;
     return made;
   }
