@@ -1,6 +1,5 @@
 #include "common/book/book.hpp"
 
-#include <cstring>
 #include <limits>
 #include <map>
 #include <string>
@@ -45,23 +44,6 @@ BasicBookSet<kQueues>::BasicBookSet(const Options& options)
       levels_(options.levels_max, "the price levels"),
       ladders_(options.levels_max),
       heads_(kLocatesMax * 2, "the symbols") {}
-
-// Doubles the block of a side. False when the arena is used up.
-template <bool kQueues>
-bool BasicBookSet<kQueues>::grow(SideHead& head) noexcept {
-  const std::uint32_t capacity =
-      head.capacity == 0 ? detail::LadderStore::kFirstCapacity : head.capacity * 2;
-  const std::uint32_t offset = ladders_.take(capacity);
-  if (offset == detail::LadderStore::kNone) return false;
-  if (head.capacity > 0) {
-    std::memcpy(ladders_.rungs(offset), ladders_.rungs(head.offset),
-                head.count * sizeof(detail::Rung));
-    ladders_.give_back(head.offset, head.capacity);
-  }
-  head.offset = offset;
-  head.capacity = capacity;
-  return true;
-}
 
 // Drops the levels of a side whose orders are gone.
 template <bool kQueues>
@@ -232,7 +214,6 @@ void BasicBookSet<kQueues>::verify() const {
 template class BasicBookSet<true>;
 // One by one: clang 14 instantiates members of a class whose constraints are not met, too.
 template BasicBookSet<false>::BasicBookSet(const Options&);
-template bool BasicBookSet<false>::grow(SideHead&) noexcept;
 template void BasicBookSet<false>::clear() noexcept;
 template LevelView BasicBookSet<false>::level(Locate, Side, std::uint32_t) const noexcept;
 template LevelView BasicBookSet<false>::level_at(Locate, Side, std::uint32_t) const noexcept;

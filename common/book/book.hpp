@@ -214,7 +214,6 @@ class BasicBookSet {
   void dequeue(Level& level, const Order& order) noexcept requires kQueues;
   std::uint32_t level_for(std::uint32_t side, std::uint32_t price) noexcept;
   std::uint32_t open_level(std::uint32_t side, std::uint32_t at, std::uint32_t price) noexcept;
-  bool grow(SideHead& head) noexcept;
   void erase_level(SideHead& head, std::uint32_t level_index) noexcept;
   void drop_side(SideHead& head) noexcept;
   std::uint32_t level_index_at(Locate locate, Side side, std::uint32_t price) const noexcept;

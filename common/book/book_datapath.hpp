@@ -103,7 +103,8 @@ inline std::uint32_t BasicBookSet<kQueues>::open_level(std::uint32_t side, std::
   SideHead& head = heads_[side];
   if (levels_.full()) [[unlikely]]
     return kNoLevel;
-  if (head.count == detail::LadderStore::room(head.capacity) && !grow(head)) [[unlikely]]
+  if (head.count == detail::LadderStore::room(head.capacity) &&
+      !ladders_.grow(head.offset, head.capacity, head.count)) [[unlikely]]
     return kNoLevel;
   const std::uint32_t index = levels_.take();
   levels_[index] = {0, price, 0, 0, side, kNoOrder, kNoOrder};

@@ -232,30 +232,31 @@ void PublishedFeed::tell_imbalance(Locate locate, CrossKind kind,
   send(message, locate);
 }
 
-void PublishedFeed::on_shown(const LiveOrder& order, std::uint64_t replaced) noexcept {
+void PublishedFeed::on_shown(const LiveOrder& order, const ShownOrder& shown,
+                             std::uint64_t replaced) noexcept {
   if (replaced != 0) {
     itch::OrderReplace message;
     message.original_order_reference_number = replaced;
-    message.new_order_reference_number = order.reference;
-    message.shares = order.published;
+    message.new_order_reference_number = shown.reference;
+    message.shares = shown.shares;
     message.price = order.price;
     return send(message, order.locate);
   }
-  send(added(order.reference, order.locate, order.side, order.published, order.price),
-       order.locate);
+  send(added(shown.reference, order.locate, order.side, shown.shares, order.price), order.locate);
 }
 
-void PublishedFeed::on_shown_less(const LiveOrder& order, std::uint32_t shares) noexcept {
+void PublishedFeed::on_shown_less(Locate locate, std::uint64_t reference,
+                                  std::uint32_t shares) noexcept {
   itch::OrderCancel message;
-  message.order_reference_number = order.reference;
+  message.order_reference_number = reference;
   message.cancelled_shares = shares;
-  send(message, order.locate);
+  send(message, locate);
 }
 
-void PublishedFeed::on_hidden(const LiveOrder& order) noexcept {
+void PublishedFeed::on_hidden(Locate locate, std::uint64_t reference) noexcept {
   itch::OrderDelete message;
-  message.order_reference_number = order.reference;
-  send(message, order.locate);
+  message.order_reference_number = reference;
+  send(message, locate);
 }
 
 }  // namespace tickpath::sim

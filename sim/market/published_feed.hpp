@@ -48,9 +48,11 @@ class PublishedFeed final : public FeedSink {
   void on_recorded(const RecordedChange& change) noexcept override;
   void on_trade(const DisplayedTrade& trade) noexcept override;
   void on_cross(const CrossTold& cross) noexcept override;
-  void on_shown(const LiveOrder& order, std::uint64_t replaced) noexcept override;
-  void on_shown_less(const LiveOrder& order, std::uint32_t shares) noexcept override;
-  void on_hidden(const LiveOrder& order) noexcept override;
+  void on_shown(const LiveOrder& order, const ShownOrder& shown,
+                std::uint64_t replaced) noexcept override;
+  void on_shown_less(Locate locate, std::uint64_t reference,
+                     std::uint32_t shares) noexcept override;
+  void on_hidden(Locate locate, std::uint64_t reference) noexcept override;
 
   std::uint64_t next_match() noexcept { return kOwnNumbers | ++matches_; }
   // Recorded time of the last message of the recording: our own messages carry it.

@@ -47,10 +47,12 @@ class FeedSink {
   virtual void on_recorded(const RecordedChange& change) noexcept = 0;
   virtual void on_trade(const DisplayedTrade& trade) noexcept = 0;
   virtual void on_cross(const CrossTold& cross) noexcept = 0;
-  // Ours. order.reference is the new one; `replaced` the one that it had, 0: it was not on display.
-  virtual void on_shown(const LiveOrder& order, std::uint64_t replaced) noexcept = 0;
-  virtual void on_shown_less(const LiveOrder& order, std::uint32_t shares) noexcept = 0;
-  virtual void on_hidden(const LiveOrder& order) noexcept = 0;
+  // Ours, as it is on the feed from now on. `replaced`: the reference that it had, 0: none.
+  virtual void on_shown(const LiveOrder& order, const ShownOrder& shown,
+                        std::uint64_t replaced) noexcept = 0;
+  virtual void on_shown_less(Locate locate, std::uint64_t reference,
+                             std::uint32_t shares) noexcept = 0;
+  virtual void on_hidden(Locate locate, std::uint64_t reference) noexcept = 0;
 };
 
 }  // namespace tickpath::sim

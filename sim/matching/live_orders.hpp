@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "common/base/huge_array.hpp"
+#include "sim/matching/price_index.hpp"
 #include "sim/matching/types.hpp"
 
 namespace tickpath::sim {
@@ -18,12 +19,10 @@ enum class Place : std::uint8_t {
 };
 inline constexpr std::size_t kPlaces = 4;  // that are queues
 
-// The first cache line is what matching reads; the second is of the rarer types.
+// One cache line: all that matching reads.
 struct alignas(64) LiveOrder {
   std::uint64_t order_id = 0;  // the current one: a replacement changes it
-  std::uint64_t exchange_order_id = 0;
   std::int64_t filled_value = 0;
-  std::uint32_t locate = 0;
   std::uint32_t price = 0;  // 0: market; pegged: the current one, 0 while parked
   std::uint32_t shares = 0;
   std::uint32_t cumulative = 0;
@@ -31,23 +30,19 @@ struct alignas(64) LiveOrder {
   std::uint32_t next = 0;     // in its side's queue; in the list of free nodes
   std::uint32_t previous = 0;
   std::uint32_t display = 0;  // shares shown at a time; 0: all
+  std::uint32_t slice = 0;    // of `display`, what is left; 0 for an order that arrives
+  std::uint32_t number = 0;   // the exchange's
+  union {
+    std::uint32_t stop_price = 0;  // of a stop order, also after its trigger
+    std::uint32_t limit;           // pegged: the cap, 0 for none
+  };
+  book::Locate locate = 0;
   Party party;
-  Side side = Side::kBuy;
   OrderType type = OrderType::kLimit;
   TimeInForce time_in_force = TimeInForce::kDay;
-  Place place = Place::kNone;
-  bool post_only = false;
-
-  std::uint32_t number = 0;
-  std::uint32_t slice = 0;  // of `display`, what is left; 0 for an order that arrives
-  std::uint32_t stop_price = 0;
-  std::uint32_t limit = 0;  // pegged: the cap, 0 for none
-  std::uint32_t peg_next = 0;
-  std::uint32_t peg_previous = 0;
-  // On the feed, when our orders are published: 0 when it is not there.
-  std::uint64_t reference = 0;
-  std::uint32_t published = 0;          // shares
-  std::uint32_t published_arrival = 0;  // that its place on the feed stands for
+  Side side : 2 = Side::kBuy;
+  Place place : 3 = Place::kNone;
+  bool post_only : 1 = false;
 
   std::uint32_t leaves() const noexcept { return shares - cumulative; }
   std::uint32_t shown() const noexcept { return display == 0 ? leaves() : slice; }
@@ -61,6 +56,15 @@ struct alignas(64) LiveOrder {
   }
 };
 
+static_assert(sizeof(LiveOrder) == 64);
+
+// An order on the feed, when our orders are published.
+struct ShownOrder {
+  std::uint64_t reference = 0;  // 0: it is not there
+  std::uint32_t shares = 0;
+  std::uint32_t arrival = 0;  // that its place on the feed stands for
+};
+
 // Better for its owner's place in the queue: higher bids, lower offers.
 constexpr bool better(Side side, std::uint32_t a, std::uint32_t b) noexcept {
   return side == Side::kBuy ? a > b : a < b;
@@ -69,7 +73,7 @@ constexpr bool better(Side side, std::uint32_t a, std::uint32_t b) noexcept {
 // One thread; nothing allocates after the constructor.
 class LiveOrders {
  public:
-  static constexpr std::uint32_t kNone = 0xffff'fffe;
+  static constexpr std::uint32_t kNone = PriceIndex::kNone;
 
   explicit LiveOrders(std::uint32_t orders_max);
 
@@ -78,16 +82,26 @@ class LiveOrders {
   void free(std::uint32_t node) noexcept;
   LiveOrder& operator[](std::uint32_t node) noexcept { return orders_[node]; }
   const LiveOrder& operator[](std::uint32_t node) const noexcept { return orders_[node]; }
+  // Null for kNone.
+  const LiveOrder* find(std::uint32_t node) const noexcept {
+    return node == kNone ? nullptr : &orders_[node];
+  }
 
-  // Time grows with the orders between ours and the nearer end of the queue, from both of which the
-  // search starts.
+  // Behind those of its price that arrived before it. Time does not grow with the orders of a
+  // queue. It grows with those of its price that arrived later. The first order at a price moves
+  // eight bytes of memory for each better price.
   void enqueue(std::uint32_t node, Place place) noexcept;
   void dequeue(std::uint32_t node) noexcept;
   std::uint32_t front(std::uint32_t locate, Side side, Place place = Place::kBook) const noexcept {
-    return queue(locate, side, place).head;
+    return queues_[index_of(locate, side, place)].head;
   }
   // Links orders by `next` in order of arrival; returns the first. They are in no queue.
   std::uint32_t sort_by_arrival(std::uint32_t first) noexcept;
+
+  // `order` is one of these. A free one's reference is 0.
+  ShownOrder& shown(const LiveOrder& order) noexcept {
+    return asides_[static_cast<std::size_t>(&order - orders_.data())].shown;
+  }
 
   // Pegged orders of a side in the order in which they were entered, wherever they are.
   void link_peg(std::uint32_t node) noexcept;
@@ -95,11 +109,22 @@ class LiveOrders {
   std::uint32_t first_peg(std::uint32_t locate, Side side) const noexcept {
     return pegs_[locate * 2 + index_of(side)].head;
   }
+  std::uint32_t next_peg(std::uint32_t node) const noexcept { return asides_[node].peg_next; }
 
   std::uint32_t size() const noexcept { return size_; }
   std::uint32_t capacity() const noexcept { return capacity_; }
 
  private:
+  // What few orders need.
+  struct Aside {
+    ShownOrder shown;
+    std::uint32_t peg_next;
+    std::uint32_t peg_previous;
+  };
+  static_assert(sizeof(LiveOrder) + sizeof(Aside) + PriceIndex::kBytesPerOrder <= 96);
+  // Orders that are walked past, before a queue gets an index.
+  static constexpr unsigned kWalkMax = 8;
+
   struct Queue {
     std::uint32_t head = kNone;
     std::uint32_t tail = kNone;
@@ -109,20 +134,30 @@ class LiveOrders {
   static std::size_t index_of(std::uint32_t locate, Side side, Place place) noexcept {
     return (static_cast<std::size_t>(place) * book::kLocatesMax + locate) * 2 + index_of(side);
   }
-  Queue& queue(std::uint32_t locate, Side side, Place place) noexcept {
-    return queues_[index_of(locate, side, place)];
+  // Ascends towards the front of the queue. A rising market reaches the lowest stop price of buyers
+  // first, as it reaches the lowest offer.
+  [[gnu::always_inline]] static std::int32_t key_of(const LiveOrder& order, Place place) noexcept {
+    const bool stop = place == Place::kStop;
+    const std::uint32_t price = stop ? order.stop_price
+                                : place == Place::kAuction
+                                    ? order.worst_price()  // market orders, too
+                                    : order.price;
+    const std::uint32_t inverted = (order.side == Side::kSell) != stop ? ~0u : 0u;
+    return static_cast<std::int32_t>(price ^ inverted ^ 0x8000'0000u);
   }
-  const Queue& queue(std::uint32_t locate, Side side, Place place) const noexcept {
-    return queues_[index_of(locate, side, place)];
+  bool has_key(std::uint32_t node, Place place, std::int32_t key) const noexcept {
+    return node != kNone && key_of(orders_[node], place) == key;
   }
-  static bool ahead(const LiveOrder& a, const LiveOrder& b, Place place) noexcept;
+  void make_index(std::size_t at, Place place) noexcept;
 
   std::uint32_t capacity_;
   std::uint32_t size_ = 0;
   std::uint32_t free_ = kNone;
   HugeArray<LiveOrder> orders_;
+  HugeArray<Aside> asides_;
   HugeArray<Queue> queues_;
   HugeArray<Queue> pegs_;
+  PriceIndex index_;
 };
 
 }  // namespace tickpath::sim

@@ -56,7 +56,7 @@ std::uint64_t Matcher::taken_in_book() const noexcept {
 Report Matcher::report_of(const LiveOrder& order, ReportKind kind) noexcept {
   Report report;
   report.order_id = order.order_id;
-  report.exchange_order_id = order.exchange_order_id;
+  report.exchange_order_id = incarnation_bits_ | order.number;
   report.filled_value = order.filled_value;
   report.locate = order.locate;
   report.shares = order.shares;
@@ -85,7 +85,7 @@ void Matcher::fill(std::uint32_t node, std::uint32_t shares, std::uint32_t price
   order.cumulative += shares;
   order.slice -= std::min(order.slice, shares);
   order.filled_value += std::int64_t{price} * shares;
-  if (feed_ != nullptr && order.reference != 0) [[unlikely]]
+  if (feed_ != nullptr) [[unlikely]]
     trade_on_feed(order, shares, price, source == FillSource::kCross);
   Report report = report_of(order, ReportKind::kFill);
   report.last_shares = shares;

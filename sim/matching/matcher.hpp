@@ -123,6 +123,13 @@ class Matcher {
 
   const book::BookSet& book() const noexcept { return book_; }
   const LiveOrder* find_live(std::uint64_t order_id) noexcept;
+  // Our orders in the book, best first; null behind the last one.
+  const LiveOrder* first_live(Locate locate, Side side) const noexcept {
+    return live_.find(live_.front(locate, side));
+  }
+  const LiveOrder* next_live(const LiveOrder& order) const noexcept {
+    return live_.find(order.next);
+  }
   // Some request had this id, whatever became of it.
   bool knows(std::uint64_t order_id) noexcept { return ids_.find(order_id) != nullptr; }
   // What is known of an order, as a report of nothing that happened: of one that is done only how
@@ -224,17 +231,17 @@ class Matcher {
     if (feed_ != nullptr) [[unlikely]]
       feed_->on_recorded(change);
   }
-  void show(LiveOrder& order) noexcept {
+  void show(const LiveOrder& order) noexcept {
     if (feed_ != nullptr) [[unlikely]]
       update_feed(order);
   }
-  void hide(LiveOrder& order) noexcept {
-    if (feed_ != nullptr && order.reference != 0) [[unlikely]]
+  void hide(const LiveOrder& order) noexcept {
+    if (feed_ != nullptr) [[unlikely]]
       remove_from_feed(order);
   }
-  void update_feed(LiveOrder& order) noexcept;
-  void remove_from_feed(LiveOrder& order) noexcept;
-  void trade_on_feed(LiveOrder& order, std::uint32_t shares, std::uint32_t price,
+  void update_feed(const LiveOrder& order) noexcept;
+  void remove_from_feed(const LiveOrder& order) noexcept;
+  void trade_on_feed(const LiveOrder& order, std::uint32_t shares, std::uint32_t price,
                      bool in_cross) noexcept;
   void take_on_feed(const book::OrderView& order, std::uint32_t shares, std::uint32_t price,
                     bool in_cross) noexcept;

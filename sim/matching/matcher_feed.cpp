@@ -8,34 +8,36 @@ namespace tickpath::sim {
 
 // An order that is in the book. Whoever has kept its place and shows fewer shares is told of as
 // reduced; whoever arrived anew, or shows more, comes under a new reference, behind the others.
-void Matcher::update_feed(LiveOrder& order) noexcept {
-  const std::uint32_t shown = order.shown();
-  if (order.reference != 0 && order.arrival == order.published_arrival &&
-      shown <= order.published) {
-    if (shown != order.published) feed_->on_shown_less(order, order.published - shown);
-    order.published = shown;
+void Matcher::update_feed(const LiveOrder& order) noexcept {
+  ShownOrder& shown = live_.shown(order);
+  const std::uint32_t shares = order.shown();
+  if (shown.reference != 0 && order.arrival == shown.arrival && shares <= shown.shares) {
+    if (shares != shown.shares)
+      feed_->on_shown_less(order.locate, shown.reference, shown.shares - shares);
+    shown.shares = shares;
     return;
   }
-  const std::uint64_t replaced = order.reference;
-  order.reference = kOwnNumbers | ++references_;
-  order.published = shown;
-  order.published_arrival = order.arrival;
-  feed_->on_shown(order, replaced);
+  const std::uint64_t replaced = shown.reference;
+  shown = {kOwnNumbers | ++references_, shares, order.arrival};
+  feed_->on_shown(order, shown, replaced);
 }
 
-void Matcher::remove_from_feed(LiveOrder& order) noexcept {
-  feed_->on_hidden(order);
-  order.reference = 0;
-  order.published = 0;
+void Matcher::remove_from_feed(const LiveOrder& order) noexcept {
+  ShownOrder& shown = live_.shown(order);
+  if (shown.reference == 0) return;
+  feed_->on_hidden(order.locate, shown.reference);
+  shown = {};
 }
 
 // shares: of the order; what it does not show can trade in a cross, and nobody hears of that.
-void Matcher::trade_on_feed(LiveOrder& order, std::uint32_t shares, std::uint32_t price,
+void Matcher::trade_on_feed(const LiveOrder& order, std::uint32_t shares, std::uint32_t price,
                             bool in_cross) noexcept {
-  const std::uint32_t displayed = std::min(shares, order.published);
-  feed_->on_trade({order.reference, displayed, price, static_cast<Locate>(order.locate), in_cross});
-  order.published -= displayed;
-  if (order.published == 0) order.reference = 0;  // the last share takes the order off the feed
+  ShownOrder& shown = live_.shown(order);
+  if (shown.reference == 0) return;
+  const std::uint32_t displayed = std::min(shares, shown.shares);
+  feed_->on_trade({shown.reference, displayed, price, order.locate, in_cross});
+  shown.shares -= displayed;
+  if (shown.shares == 0) shown.reference = 0;  // the last share takes the order off the feed
 }
 
 void Matcher::take_on_feed(const book::OrderView& order, std::uint32_t shares, std::uint32_t price,

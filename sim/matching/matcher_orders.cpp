@@ -117,8 +117,7 @@ std::uint32_t Matcher::open(const NewOrder& request) noexcept {
   LiveOrder& order = live_[node];
   order.order_id = request.order_id;
   order.number = ++numbers_;
-  order.exchange_order_id = incarnation_bits_ | order.number;
-  order.locate = request.locate;
+  order.locate = static_cast<Locate>(request.locate);
   locates_ = std::max(locates_, request.locate + 1);
   order.shares = request.shares;
   if (request.display_shares < request.shares) order.display = request.display_shares;

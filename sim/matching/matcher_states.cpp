@@ -110,7 +110,7 @@ std::uint32_t Matcher::peg_price(const LiveOrder& order) const noexcept {
 void Matcher::reprice_pegs(std::uint32_t locate, Side side) noexcept {
   for (std::uint32_t node = live_.first_peg(locate, side); node != LiveOrders::kNone;) {
     const LiveOrder& order = live_[node];
-    const std::uint32_t next = order.peg_next;
+    const std::uint32_t next = live_.next_peg(node);
     if (peg_price(order) != order.price) {
       live_.dequeue(node);
       counters_.repriced.add();

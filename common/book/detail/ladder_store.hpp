@@ -70,6 +70,20 @@ class LadderStore {
     for (std::uint32_t i = 0; i < kLane; ++i) rungs_[offset + i] = std::numeric_limits<Rung>::min();
     return offset;
   }
+  // Doubles the block of a side (capacity 0: it has none yet). False when the arena is used up.
+  [[nodiscard]] bool grow(std::uint32_t& offset, std::uint32_t& capacity,
+                          std::uint32_t count) noexcept {
+    const std::uint32_t doubled = capacity == 0 ? kFirstCapacity : capacity * 2;
+    const std::uint32_t fresh = take(doubled);
+    if (fresh == kNone) return false;
+    if (capacity > 0) {
+      std::memcpy(rungs(fresh), rungs(offset), count * sizeof(Rung));
+      give_back(offset, capacity);
+    }
+    offset = fresh;
+    capacity = doubled;
+    return true;
+  }
   // The margin stays as it is: sides without a block search in front of the first one.
   void give_back(std::uint32_t offset, std::uint32_t capacity) noexcept {
     std::uint32_t& head = free_[static_cast<std::size_t>(std::countr_zero(capacity))];

@@ -30,6 +30,10 @@ struct Rules {
   std::uint32_t price_low = 100;
 };
 
+// Orders seldom meet: queues become long, of many prices and of several orders at each.
+constexpr std::size_t kDeepOrders = 600;
+constexpr std::uint64_t kDeepSeeds = test_support::seeds(10, 1);
+
 MatcherOptions options_of(const Rules& rules) {
   return {.book = {.orders_max = 4096, .levels_max = 1024},
           .live_orders_max = 4096,
@@ -54,6 +58,7 @@ class Duel {
       apply(matcher_, command);
       apply(reference_, command);
       ++applied_;
+      live_max_ = std::max<std::uint64_t>(live_max_, matcher_.live_orders());
       const std::size_t reports = std::max(log_.brief.size(), reference_.log.size());
       for (; compared_ < reports; ++compared_)
         if (at(log_.brief) != at(reference_.log))
@@ -62,6 +67,7 @@ class Duel {
     return matcher_.live_orders() == reference_.live_orders() ? "" : "live orders differ\n";
   }
   std::size_t applied() const { return applied_; }
+  std::uint64_t live_orders_max() const { return live_max_; }
   const MatcherCounters& counters() const { return matcher_.counters(); }
 
   // Every share that someone bought someone sold, and no recorded share twice to us.
@@ -110,6 +116,7 @@ class Duel {
   ReferenceMarket reference_;
   std::size_t compared_ = 0;
   std::size_t applied_ = 0;
+  std::uint64_t live_max_ = 0;
 };
 
 std::string difference(const Stream& stream, const Rules& rules) {
@@ -138,23 +145,39 @@ struct Reached {
   }
 };
 
+// Fails with the fewest commands of the stream that show a difference.
+void expect_same_reports(Duel& duel, Stream stream, std::uint64_t seed, const Rules& rules) {
+  const std::string failure = duel.run(stream);
+  if (failure.empty()) return duel.check_conservation();
+  stream.resize(duel.applied());
+  const Stream least =
+      minimised(stream, [&](const Stream& s) { return !difference(s, rules).empty(); });
+  FAIL() << "seed " << seed << ", halt rule " << int(rules.halt) << ", self match rule "
+         << int(rules.self_match) << "\n"
+         << difference(least, rules) << print(least);
+}
+
 class MatcherProperty : public testing::TestWithParam<Rules> {};
+
+TEST_P(MatcherProperty, GivesTheReferencesReportsInDeepBooks) {
+  std::uint64_t most = 0;
+  for (std::uint64_t seed = 1; seed <= kDeepSeeds && !HasFailure(); ++seed) {
+    Duel duel(GetParam());
+    RandomStream random(seed, {.prices = 40, .apart = 34, .orders = kDeepOrders, .calm = 40});
+    expect_same_reports(duel, random.make(kCommands), seed, GetParam());
+    most = std::max(most, duel.live_orders_max());
+  }
+  EXPECT_GT(most, kDeepOrders / 4);
+}
 
 TEST_P(MatcherProperty, GivesTheReferencesReportsOnRandomMarkets) {
   Reached reached;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    Stream stream = RandomStream(seed, GetParam().price_low).make(kCommands);
     Duel duel(GetParam());
-    const std::string failure = duel.run(stream);
-    if (!failure.empty()) {
-      stream.resize(duel.applied());
-      const Stream least =
-          minimised(stream, [&](const Stream& s) { return !difference(s, GetParam()).empty(); });
-      FAIL() << "seed " << seed << ", halt rule " << int(GetParam().halt) << ", self match rule "
-             << int(GetParam().self_match) << "\n"
-             << difference(least, GetParam()) << print(least);
-    }
-    duel.check_conservation();
+    expect_same_reports(duel,
+                        RandomStream(seed, {.price_low = GetParam().price_low}).make(kCommands),
+                        seed, GetParam());
+    if (HasFailure()) return;
     reached.add(duel);
   }
   if (kReachedMin == 0) return;

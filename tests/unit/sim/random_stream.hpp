@@ -8,12 +8,19 @@
 
 namespace tickpath::sim {
 
+struct StreamShape {
+  std::uint32_t price_low = 100;  // of the band. Around 1.00 (10,000) the tick size matters
+  std::uint32_t prices = 9;       // of a side
+  std::uint32_t apart = 0;        // from the lowest bid to the lowest offer
+  std::size_t orders = 25;        // of either kind; the reference's searches grow with them
+  std::uint32_t calm = 1;         // of halts, closes and mass cancels one in so many happens
+};
+
 // Knows what it has asked for, not what became of it: it cancels what is long filled, too.
 class RandomStream {
  public:
-  // price_low: of the band. Around 1.00 (10,000) the tick size matters.
-  explicit RandomStream(std::uint64_t seed, std::uint32_t price_low = 100)
-      : random_(seed), price_low_(price_low) {}
+  explicit RandomStream(std::uint64_t seed, const StreamShape& shape = {})
+      : random_(seed), shape_(shape) {}
 
   Stream make(std::size_t commands) {
     Stream stream;
@@ -22,10 +29,7 @@ class RandomStream {
   }
 
  private:
-  static constexpr std::uint32_t kPrices = 9;
   static constexpr std::uint32_t kLocates = 2;
-  // Books stay this small, so that the reference's searches stay short.
-  static constexpr std::size_t kOrdersKept = 25;
 
   struct Known {
     std::uint32_t locate = 1;
@@ -43,7 +47,10 @@ class RandomStream {
   bool one_in(std::uint32_t n) { return random_.below(n) == 0; }
   Locate some_locate() { return static_cast<Locate>(pick(1, kLocates)); }
   Side some_side() { return one_in(2) ? Side::kBuy : Side::kSell; }
-  std::uint32_t some_price() { return pick(price_low_, price_low_ + kPrices - 1); }
+  std::uint32_t some_price() {
+    return pick(shape_.price_low, shape_.price_low + shape_.prices - 1);
+  }
+  std::uint32_t offset(Side side) const { return side == Side::kSell ? shape_.apart : 0; }
   std::uint32_t some_shares() { return one_in(40) ? 0 : pick(1, 20); }
   Party some_party() {
     return {static_cast<std::uint8_t>(pick(0, 1)), static_cast<std::uint8_t>(pick(1, 2))};
@@ -68,13 +75,14 @@ class RandomStream {
       closed_ = false;
       return BeginDay{};
     }
-    if (references_.size() > kOrdersKept) return Delete{pop(references_, 0)};
-    if (orders_.size() > kOrdersKept) return cancel(pop(orders_, 0));
+    if (references_.size() > shape_.orders) return Delete{pop(references_, 0)};
+    if (orders_.size() > shape_.orders) return cancel(pop(orders_, 0));
     const std::uint32_t what = pick(0, 999);
     if (what < 450) return recorded_event();
     if (what < 750) return enter();
     if (what < 830) return cancel(some_order());
     if (what < 960) return replace();
+    if (shape_.calm > 1 && !one_in(shape_.calm)) return enter();
     if (what < 975)
       return MassCancel{static_cast<std::uint8_t>(pick(0, 1)),
                         static_cast<std::uint8_t>(pick(0, 2)),
@@ -100,7 +108,11 @@ class RandomStream {
     const std::uint32_t shares = some_shares();
     const std::uint32_t price = some_price();
     const std::uint64_t reference = some_reference();
-    if (what < 45) return Add{some_locate(), new_reference(reference), some_side(), shares, price};
+    if (what < 45) {
+      Add add{some_locate(), new_reference(reference), some_side(), shares, price};
+      add.price += offset(add.side);
+      return add;
+    }
     if (what < 60) return Execute{reference, shares};
     if (what < 67) return ExecuteAt{reference, shares, price, !one_in(3)};
     if (what < 74) return Reduce{reference, shares};
@@ -145,7 +157,7 @@ class RandomStream {
   }
   template <class Request>
   void set_prices(Request& request) {
-    const auto price = [this] { return Price{one_in(40) ? 0 : some_price()}; };
+    const auto price = [&] { return Price{one_in(40) ? 0 : some_price() + offset(request.side)}; };
     if (request.type == OrderType::kLimit || request.type == OrderType::kStopLimit)
       request.price = price();
     if (request.type == OrderType::kPegged && one_in(2)) request.price = price();
@@ -196,7 +208,7 @@ class RandomStream {
   }
 
   Random random_;
-  std::uint32_t price_low_;
+  StreamShape shape_;
   std::map<std::uint64_t, Known> known_;
   std::vector<std::uint64_t> references_;  // perhaps in the book
   std::vector<std::uint64_t> orders_;      // perhaps working
