@@ -69,6 +69,7 @@ Pair::Pair(const PairOptions& options, const link::HeartbeatOptions& heartbeat,
       // A quarter of the bound: a turn that comes late is no sign of the standby.
       confirmed_(static_cast<std::uint64_t>(options.confirm_max_ns) / 4),
       taken_(static_cast<std::uint64_t>(options.confirm_max_ns) / 4),
+      acknowledged_(static_cast<std::uint64_t>(options.confirm_max_ns) / 4),
       peer_watch_(device, watch_options(heartbeat), "oeg.peer_heartbeat"),
       stage_(rules.role() == Role::kOutsider ? Stage::kFollowing : Stage::kLeading) {
   // A claimant of a former life follows nobody any more, and leads once the witness says so.
@@ -357,9 +358,10 @@ bool Pair::may_enrol() const noexcept {
 }
 
 void Pair::on_witness() noexcept {
-  if (!witness_read_ || std::exchange(looks_again_, false)) {
+  const bool looked = std::exchange(looks_again_, false);
+  if (looked) looked_ns_ = look_posted_ns_;
+  if (!witness_read_ || looked) {
     holds_ = wire::Leadership::of_word(word_.value());
-    looked_ns_ = look_posted_ns_;
     rules_.on_word(holds_);
     settle();
   }

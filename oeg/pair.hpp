@@ -300,10 +300,12 @@ class Pair final : public JournalPort, public fix::SessionMirror {
  private:
   // Entries that one step of the gateway may make: a record and a message, several times.
   static constexpr std::size_t kStepBytes = 16'384;
-  // So long a renunciation and a hand-over wait for a witness that is not connected: longer than
-  // the keeper takes between two tries.
+  // So long a renunciation and a hand-over wait for a witness that is not connected, or silent:
+  // longer than the keeper takes between two tries.
   static constexpr std::uint64_t kWitnessAnswersNs = 300'000'000;
 
+  // What a joiner acknowledges before any offer, whose epoch has 32 bits.
+  static constexpr std::uint64_t kTakesItself = ~std::uint64_t{0};
   static std::uint64_t time_of_step() noexcept {
     return static_cast<std::uint64_t>(clock::monotonic_ns());
   }
@@ -338,6 +340,7 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   void settle_renunciation(std::uint64_t now_ns) noexcept;
   void turn_leader(std::uint64_t now_ns) noexcept;
   void begin_hand_over(std::uint64_t now_ns) noexcept;
+  void forget_hand_over() noexcept;
   void watch_progress(std::uint64_t now_ns) noexcept;
   bool overdue() const noexcept;
   void advance_offer() noexcept;
@@ -387,25 +390,26 @@ class Pair final : public JournalPort, public fix::SessionMirror {
   std::uint64_t handing_over_since_ns_ = 0;
   std::uint64_t next_look_ns_ = 0;
   std::uint64_t look_posted_ns_ = 0;
-  std::uint64_t looked_ns_ = 0;  // a look at the word that was posted then was answered
+  std::uint64_t looked_ns_ = 0;  // when the last look that was answered had been posted
   std::uint64_t asked_at_ns_ = 0;
   std::uint64_t other_first_since_ns_ = 0;
   std::uint64_t witness_idle_ns_ = 0;  // nothing that it was asked was without an answer then
   link::LogReplicator writer_;
-  Progress confirmed_;  // of what was appended: by the transport,
-  Progress taken_;      // and by the standby
+  Progress confirmed_;     // of what was appended: by the transport,
+  Progress taken_;         // and by the standby
+  Progress acknowledged_;  // an offer, by the joiner
   link::HeartbeatMonitor peer_watch_;
   std::unique_ptr<link::ReplicatedLog> log_;
-  std::unique_ptr<LogSpool> spool_;          // the control thread's
-  std::uint64_t waits_since_ns_ = 0;         // likewise: for a word; 0: it does not
-  LogSpool* spooled_ = nullptr;              // the log is taken by way of it; nullptr: it is not
+  std::unique_ptr<LogSpool> spool_;   // the control thread's
+  std::uint64_t waits_since_ns_ = 0;  // likewise: for a word; 0: it does not
+  LogSpool* spooled_ = nullptr;       // the log is taken by way of it; nullptr: it is not
+  bool told_takes_itself_ = false;
   bool refused_ = false;                     // an entry that says nothing
   std::uint64_t journal_full_since_ns_ = 0;  // standby; 0: it is not
   bool stands_down_ = false;                 // standby: at the fence it renounces
 
   std::optional<wire::Leadership> offered_;  // and not acknowledged yet
-  std::uint64_t offered_since_ns_ = 0;
-  std::uint64_t moved_at_ = 0;  // bytes of the log, its end; 0: not told
+  std::uint64_t moved_at_ = 0;               // bytes of the log, its end; 0: not told
   wire::ControlBlock kills_{};
   // One that finds no room is open here still: a person clears it once more.
   SpscRing<ClearedException> cleared_{1024};

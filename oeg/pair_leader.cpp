@@ -43,7 +43,7 @@ void Pair::begin_streaming(link::BareConnection& connection, std::uint64_t now_n
     rules_.on_peer_renounced(renounced_by_peer());
     offered_.reset();
     moved_at_ = 0;
-    hand_over_.store(false, std::memory_order_relaxed);  // to the one before
+    forget_hand_over();  // to the one before
     settle();
   }
   peer_ = &connection;
@@ -52,6 +52,7 @@ void Pair::begin_streaming(link::BareConnection& connection, std::uint64_t now_n
   peer_watch_.attach(*connection.connection, extras[1], now_ns);
   confirmed_.restart(now_ns);
   taken_.restart(now_ns);
+  acknowledged_.restart(now_ns);
   lag_mark_ = {};
   entries_taken_ = counters_.entries_sent.get();
   counters_.standbys_joined.add();
@@ -95,38 +96,44 @@ void Pair::turn_leader(std::uint64_t now_ns) noexcept {
 // A leader that waits for the witness's answer acts on nothing, on no kill either. So a witness
 // that does not answer a look at its word is not asked.
 void Pair::begin_hand_over(std::uint64_t now_ns) noexcept {
-  if (!hand_over_.load(std::memory_order_relaxed) || rules_.word().alone) {
-    hand_over_asked_ns_ = 0;
-    return;
-  }
+  if (!hand_over_.load(std::memory_order_relaxed)) return;
+  if (rules_.word().alone) return forget_hand_over();
   if (hand_over_asked_ns_ == 0) {
     hand_over_asked_ns_ = now_ns;
     next_look_ns_ = 0;
   }
   if (looked_ns_ < hand_over_asked_ns_) {
     if (now_ns - hand_over_asked_ns_ <= kWitnessAnswersNs) return;
-    hand_over_.store(false, std::memory_order_relaxed);
+    forget_hand_over();
     return hot_log_.note(PairNote::kNotHandedOver);
   }
   // All confirmed: no READ is under way, and there is room to post the entry that hands over.
   if (!confirm()) return;
-  hand_over_.store(false, std::memory_order_relaxed);
+  forget_hand_over();
   rules_.hand_over();
   handing_over_since_ns_ = now_ns;
+  if (!rules_.blocked()) hot_log_.note(PairNote::kNotHandedOver);  // the witness is a new one
+}
+
+void Pair::forget_hand_over() noexcept {
+  hand_over_.store(false, std::memory_order_relaxed);
+  hand_over_asked_ns_ = 0;
 }
 
 void Pair::watch_progress(std::uint64_t now_ns) noexcept {
   const std::uint64_t confirmed = broken(Rule::kProgress) ? 0 : writer_.confirmed();
   confirmed_.see(confirmed, writer_.all_confirmed(), now_ns);
   taken_.see(writer_.taken(), writer_.taken() == writer_.appended(), now_ns);
+  acknowledged_.see(writer_.acknowledged(), !offered_, now_ns);
 }
 
 // The transport confirms also for a standby that takes nothing: its log fills, and then everything
-// would wait for it. A joiner has as long as it wants, for nothing waits for it.
+// would wait for it. A joiner has as long as it wants until it is offered the place of a standby,
+// for nothing waits for it.
 bool Pair::overdue() const noexcept {
   const auto bound = static_cast<std::uint64_t>(options_.confirm_max_ns);
   if (confirmed_.idle_ns() > bound) return true;
-  if (offered_ && now_ns_ - offered_since_ns_ > kTakesNothingNs) return true;
+  if (acknowledged_.idle_ns() > std::max(bound, kTakesNothingNs)) return true;
   if (!rules_.needs_confirmation() || broken(Rule::kTaken)) return false;
   const std::uint64_t idle = taken_.idle_ns();
   return idle > std::max(bound, kTakesNothingNs) ||
@@ -163,15 +170,14 @@ void Pair::advance_offer() noexcept {
     moved_at_ = 0;
     rules_.on_move_confirmed();
   }
-  const bool caught_up =
-      writer_.taken() != 0 && writer_.appended() - writer_.taken() <= kCaughtUpBytes;
+  const bool caught_up = writer_.acknowledged() != 0 &&  // its datapath reads the log
+                         writer_.appended() - writer_.taken() <= kCaughtUpBytes;
   if (!caught_up || peer_watch_.state() != link::Liveness::kAlive || !rules_.word().alone ||
       rules_.needs_confirmation() || holds_ != rules_.word() || shown_witness_.get() == 0)
     return;
   offered_ = rules_.offer();
   if (!offered_) return;
   send_word(PairEntry::kOffer, *offered_);
-  offered_since_ns_ = now_ns_;
   at(Step::kOffered);
 }
 
@@ -188,7 +194,7 @@ void Pair::lose_standby() noexcept {
   lag_mark_ = {};
   lag_bytes_.set(0);
   lag_records_.set(0);
-  hand_over_.store(false, std::memory_order_relaxed);
+  forget_hand_over();
   rules_.on_standby_lost();
 }
 

@@ -1,6 +1,7 @@
 // The standby's half of a pair: it takes the leader's log, and leads once the leader is gone.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "oeg/pair.hpp"
 
@@ -40,6 +41,9 @@ void Pair::turn_standby(std::uint64_t now_ns) noexcept {
   }
   take_entries(kEntriesPerTurn);
   if (stage() != Stage::kFollowing || spooled_ != nullptr) return;
+  // From now on this thread sees a full disk and the leader's death: it may be made a standby.
+  if (!std::exchange(told_takes_itself_, true) && rules_.role() == Role::kOutsider)
+    log_->acknowledge(kTakesItself);
   if (!fenced()) {
     const bool renounced = renounced_.load(std::memory_order_acquire);
     if (log_->status() == link::LogStatus::kOk && !renounced && !suspects_leader(now_ns) &&

@@ -241,7 +241,7 @@ void Succession::on_move_confirmed() noexcept {
   moving_ = Moving::kNo;
   witness_ = moving_to_;
   if (!word_.alone) return;
-  word_ = paired();  // the offer was confirmed before
+  word_ = paired();  // the offer was taken before
   offered_ = 0;
   offer_posted_ = false;
 }

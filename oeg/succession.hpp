@@ -156,7 +156,7 @@ class Succession {
   // Its log is given up for good.
   void on_standby_lost() noexcept;
   // The witness lives anew, or another one is there. Asks it to hold the word. If a standby has
-  // confirmed an offer, asks it to hold the pair: the former life may have gone without an answer.
+  // taken an offer, asks it to hold the pair: the former life may have gone without an answer.
   // Once moved(), an entry of the log names the new life to the standby, and on_move_confirmed()
   // makes it the one that decides. False: nothing to ask.
   bool move(std::uint64_t witness, wire::Leadership found) noexcept;

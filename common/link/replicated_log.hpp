@@ -5,9 +5,9 @@
 // Writer:  LogReplicator, attached to that connection.
 //
 //   line 0   0 tail                bytes ever appended; the writer's
-//   line 1   0 fence | 8 taken | 16 acknowledged   the standby's: not 0 once it takes no more;
-//   bytes
-//                                 ever taken; a number of the program's own
+//   line 1   0 fence               the standby's: not 0 once it takes no more
+//            8 taken               bytes ever taken
+//            16 acknowledged       a number of the program's own
 //   line 2   the ring of entries: entry, entry, ...
 //   entry    0 length | 4 kind | 8 sequence | 16 payload, to a multiple of 16 bytes
 //

@@ -6,7 +6,7 @@ namespace {
 
 // Else the witness could hold a pair that the joiner never read of, and could not renounce.
 TEST_F(PairTest, AJoinerThatDoesNotReadItsOfferIsNoStandby) {
-  begin({}, {}, false);
+  begin({.confirm_max_ns = kConfirmMax}, {}, false);
   ASSERT_TRUE(turned_until([&] {
     if (first_->pair().streams_from() != 0) second_->turn();
     return second_->pair().counters().entries_taken.get() != 0;
@@ -115,6 +115,7 @@ TEST_F(PairTest, WhatIsRecordedWhileAJoinerCatchesUpIsTakenIntoItsMemoryToo) {
     ASSERT_TRUE(record(count + 100)) << turn;
   }
   EXPECT_LT(second_->journal().size().get(), count) << "it has not caught up";
+  EXPECT_FALSE(first_->pair().has_standby()) << "nor is it offered anything";
   stopped_ = 0;
   ASSERT_TRUE(turned_until([&] { return second_->journal().size().get() == count; }));
   ASSERT_TRUE(pair_stands());

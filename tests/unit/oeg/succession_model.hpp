@@ -500,7 +500,7 @@ class Model final : private WorldSearch<World, Hash> {
       Node& joiner = next.node(id);
       joiner.book = world.node(3 - id).book;
       joiner.joining = Joining::kInstalled;
-      joiner.newcomer = false;
+      if (std::exchange(joiner.newcomer, false)) joiner.rules.join_as_newcomer();
       write_down(joiner);
       visit(next, "has the snapshot:", id);
     } else if (node.joining == Joining::kNo && is_there(world, 3 - id)) {
@@ -522,7 +522,7 @@ class Model final : private WorldSearch<World, Hash> {
   void ask_to_join(const World& world, int id) {
     World next = world;
     Node& other = next.node(3 - id);
-    const bool knows = !world.node(id).newcomer || mutant_ == Mutant::kNewcomerRenounces;
+    const bool knows = world.node(id).knows() || mutant_ == Mutant::kNewcomerRenounces;
     if (!leads(world, 3 - id)) {
       if (other.rules.role() == Role::kOutsider || !knows) return;
       other.told = world.node(id).rules.renounced();

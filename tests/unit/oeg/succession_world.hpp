@@ -95,6 +95,9 @@ struct Node {
   std::optional<Leadership> told;
   bool hangs = false;
   bool operator==(const Node&) const = default;
+
+  // What it renounces.
+  bool knows() const noexcept { return !newcomer && !rules.superseded(); }
 };
 
 // The log from `writer` to the other node: the standby's memory, and what the writer knows of it.
