@@ -10,15 +10,18 @@ namespace {
 
 constexpr std::size_t kSeen = place(Hop::kStrategySeen);
 constexpr std::size_t kSent = place(Hop::kSimSent);
-constexpr std::array<std::size_t, 4> kOfMdh{place(Hop::kMdhKernelRx), place(Hop::kMdhRx),
-                                            place(Hop::kMdhBook), place(Hop::kMdhPosted)};
+// By row: a tick's hops that mdh stamps.
+constexpr auto kOfMdh = [] {
+  std::array<bool, kHopCount> of{};
+  for (std::size_t row = 1; row < kTickHopCount; ++row)
+    of[row] = kHops[row].name.starts_with("mdh.");
+  return of;
+}();
 constexpr int kAnyFile = -1;
 // A program may stamp a little late, and the clocks of two hosts are not exact.
 constexpr double kSlackNs = 10e6;
 // Programs stamp one message at one hop within this time; a session of a feed lasts longer.
 constexpr double kSameSessionNs = 1e9;
-
-bool is_of_mdh(std::size_t row) { return std::ranges::find(kOfMdh, row) != kOfMdh.end(); }
 
 // With its venue: as the stamp has it, else as the file says.
 std::uint64_t with_venue(const TraceFile& file, std::uint64_t tick) {
@@ -79,7 +82,7 @@ Joined::Joined(std::span<const TraceFile> files, const HostClocks& clocks) : clo
 }
 
 Joined::Leg Joined::leg_of(std::size_t row) {
-  return row == kSent ? kToFeed : is_of_mdh(row) ? kThroughMdh : kBehindMdh;
+  return row == kSent ? kToFeed : kOfMdh[row] ? kThroughMdh : kBehindMdh;
 }
 
 // Noted in the first session, whichever it is that the order goes with.
@@ -175,9 +178,9 @@ void Joined::note_tick(std::uint64_t id, const Stamp& stamp) {
   if (is_wanted(id)) stamps_[id].push_back(stamp);
   TickTimes& times = tick_of_session(id, stamp);
   // One mdh's times with another one's would be a way that no message went.
-  const bool other = is_of_mdh(stamp.row) && std::ranges::any_of(kOfMdh, [&](std::size_t row) {
-                       return times.has(row) && times.file[row] != stamp.file;
-                     });
+  bool other = false;
+  for (std::size_t row = 1; kOfMdh[stamp.row] && row < kTickHopCount; ++row)
+    other |= kOfMdh[row] && times.has(row) && times.file[row] != stamp.file;
   if (!other) times.note(stamp.row, stamp.time, stamp.file);
 }
 
@@ -203,7 +206,7 @@ const Stamp* Joined::newest(const Stamps& stamps, std::size_t row, int file,
 int Joined::mdh_of(const Stamps& stamps, const Stamp& before) const {
   const Stamp* chosen = nullptr;
   for (const Stamp& each : stamps) {
-    if (!is_of_mdh(each.row)) continue;
+    if (!kOfMdh[each.row]) continue;
     const Stamp* posted = newest(stamps, place(Hop::kMdhPosted), each.file, before);
     if (posted == nullptr) posted = newest(stamps, each.row, each.file, before);
     if (chosen == nullptr) {
@@ -230,7 +233,8 @@ void Joined::inherit(OrderTimes& order, const Stamps& stamps) const {
   take(seen);
   const Stamp& before = seen != nullptr ? *seen : own;
   const int mdh = mdh_of(stamps, before);
-  for (const std::size_t row : kOfMdh) take(newest(stamps, row, mdh, before));
+  for (std::size_t row = 1; row < kTickHopCount; ++row)
+    if (kOfMdh[row]) take(newest(stamps, row, mdh, before));
   take(newest(stamps, kSent, kAnyFile, before));
 }
 

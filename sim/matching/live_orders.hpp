@@ -46,10 +46,8 @@ struct alignas(64) LiveOrder {
 
   std::uint32_t leaves() const noexcept { return shares - cumulative; }
   std::uint32_t shown() const noexcept { return display == 0 ? leaves() : slice; }
-  bool waits() const noexcept { return type == OrderType::kStop || type == OrderType::kStopLimit; }
-  bool on_cross() const noexcept {
-    return time_in_force == TimeInForce::kAtTheOpening || time_in_force == TimeInForce::kAtTheClose;
-  }
+  bool waits() const noexcept { return trading::has_stop(type); }
+  bool on_cross() const noexcept { return trading::is_on_cross(time_in_force); }
   // The worst price that it takes.
   std::uint32_t worst_price() const noexcept {
     return type == OrderType::kMarket && side == Side::kBuy ? 0xffff'ffff : price;

@@ -225,6 +225,7 @@ TEST_P(ReplayedDays, HaveEachItsMessagesAndPricesWhereASeekLeads) {
     const std::uint64_t messages = messages_by(quiet_ns(day));
     until([&] { return replay().value("position_ns", std::uint64_t{0}) >= quiet_ns(day); });
     until([&] { return counter("feed", "messages") >= messages; });
+    until([&] { return replay().value("messages_sent", std::uint64_t{0}) >= messages; });
     EXPECT_EQ(replay().at("position_ns"), quiet_ns(day));
     EXPECT_EQ(replay().at("messages_sent"), messages);
     EXPECT_EQ(counter("feed", "messages"), messages);
