@@ -169,7 +169,7 @@ void Place::put_copy_back() {
     fs::remove(file(".pair"));
   write_disk(*copy_);
   copy_.reset();
-  old_ = true;
+  old_ = put_back_ = true;
   start();
   tick();
 }

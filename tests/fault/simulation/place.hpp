@@ -128,7 +128,7 @@ class Place {
   bool has_memory() const;
   bool remembers_a_leader() const;  // or would, if it were started
   bool waits_for_word() const noexcept;
-  bool may_be_old() const noexcept { return old_; }
+  bool is_put_back() const noexcept { return put_back_; }
 
  private:
   struct Process {
@@ -230,7 +230,8 @@ class Place {
   std::uint64_t boot_ = 1;
   std::string synced_memory_;
   std::optional<Disk> copy_;
-  bool old_ = false;  // its disk lacks what it had once
+  bool old_ = false;       // its disk lacks what it had once
+  bool put_back_ = false;  // an image or a copy, and it has joined nobody since
   bool told_to_lead_ = false;
   std::uint32_t led_in_ = 0;
   // The end between two steps.

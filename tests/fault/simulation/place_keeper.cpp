@@ -212,7 +212,7 @@ void Place::read_snapshot() {
   }
   if (!process.remembers) process.rules.join_as_newcomer();
   remember();
-  old_ = false;
+  old_ = put_back_ = false;
   begin_to_run();
 }
 

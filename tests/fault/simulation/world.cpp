@@ -288,6 +288,7 @@ void World::start(Place& place) {
     acting_ = &place;
     place.put_copy_back();
     acting_ = nullptr;
+    note_lost_epochs();
   }
   tell("starts: oeg", place.id());
   place.start();
@@ -358,6 +359,17 @@ void World::restart_witness(bool forgets) {
   block->word = saved_word_;
   block->incarnation = random_.next() | 1;
   around_.witness_up = true;
+  note_lost_epochs();
+}
+
+// Who led in an epoch has been put back to before it, and the witness has lost its word: nobody
+// remembers it. No program can know that a book lacks its trades (docs/PAIRS.md).
+void World::note_lost_epochs() {
+  const auto* const block =
+      reinterpret_cast<const wire::WitnessBlock*>(around_.witness_region->data());
+  const std::uint32_t held = wire::Leadership::of_word(block->word).epoch;
+  for (const auto& place : places_)
+    if (place->is_put_back() && held < place->led_in()) around_.books_are_old = true;
 }
 
 void World::heal() {

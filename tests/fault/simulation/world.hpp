@@ -73,6 +73,7 @@ class World {
   void watch();
   void watch_room(Place& place);
   void restart_witness(bool forgets);
+  void note_lost_epochs();
   void end_stops();
   bool is_well();
   void compare();
