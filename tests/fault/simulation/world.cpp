@@ -362,8 +362,8 @@ void World::restart_witness(bool forgets) {
   note_lost_epochs();
 }
 
-// Who led in an epoch has been put back to before it, and the witness has lost its word: nobody
-// remembers it. No program can know that a book lacks its trades (docs/PAIRS.md).
+// A place that led in an epoch may be put back to before it. If the witness has lost that word,
+// too, nobody remembers it, and no program can know that a book lacks its trades (docs/PAIRS.md).
 void World::note_lost_epochs() {
   const auto* const block =
       reinterpret_cast<const wire::WitnessBlock*>(around_.witness_region->data());

@@ -167,7 +167,7 @@ TEST_P(MatcherProperty, GivesTheReferencesReportsInDeepBooks) {
     expect_same_reports(duel, random.make(kCommands), seed, GetParam());
     most = std::max(most, duel.live_orders_max());
   }
-  EXPECT_GT(most, kDeepOrders / 4);
+  EXPECT_GT(most, kDeepOrders / 5);
 }
 
 TEST_P(MatcherProperty, GivesTheReferencesReportsOnRandomMarkets) {
