@@ -142,7 +142,9 @@ class Pair:
                f"pair.witness={PLACES['risk']}", f"pair.confirm_max={self.times.dead_after_ms}ms"]
         reader = [f"feed.endpoint={PLACES['mdh-1']}", "feed.endpoint_b=", f"gateway.endpoint={PLACES['oeg-1']}",
                   f"gateway.standby_endpoint={PLACES['oeg-2']}"]
-        own = {"sim": [f"replay.file={recording(self.run, *RECORDING)}", f"orders.session.0.listen={VENUE}",
+        # Behind the opening auction, in which no book changes: whoever quotes is heard of again at once.
+        own = {"sim": [f"replay.file={recording(self.run, *RECORDING)}", "replay.from=09:30:30",
+                       f"orders.session.0.listen={VENUE}",
                        'orders.session.0.peers=["10.77.0.1", "10.77.0.2"]'],
                "mdh-1": [],
                "strategy": [*reader, "plugin.0.parameters.cooldown=100ms", "plugin.1.parameters.throttle=100ms",
