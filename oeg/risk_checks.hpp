@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "common/base/cpu.hpp"
+#include "common/wire/control_block.hpp"
 #include "common/wire/order_id.hpp"
 #include "common/wire/order_messages.hpp"
 #include "common/wire/order_terms.hpp"
