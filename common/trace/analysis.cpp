@@ -190,7 +190,6 @@ Distribution summarise(std::span<const std::int64_t> sorted) {
 }
 
 Analysis analyse(std::span<const TraceFile> files) {
-  if (files.empty()) throw Error("no trace files to read");
   Analysis result;
   const HostClocks clocks(files);
   result.hosts.assign(clocks.hosts().begin(), clocks.hosts().end());
@@ -217,9 +216,7 @@ Analysis analyse(std::span<const TraceFile> files) {
 }
 
 std::vector<std::int64_t> samples(std::span<const TraceFile> files, Hop from, Hop to) {
-  if (files.empty()) throw Error("no trace files to read");
-  if (!is_known(from) || place(from) >= place(to))
-    throw Error("a latency is from a hop to a later one");
+  require_later(from, to);
   const HostClocks clocks(files);
   const Joined joined(files, clocks);
   Interval interval{hop_name(from, to), from, to, {}, {}, {}};

@@ -21,6 +21,7 @@ std::uint64_t median_error(const std::vector<PeerPoint>& points) {
 }  // namespace
 
 HostClocks::HostClocks(std::span<const TraceFile> files) {
+  if (files.empty()) throw Error("no trace files to read");
   read_hosts(files);
   lines_.resize(hosts_.size());
   place_all(read_edges(files));

@@ -35,6 +35,7 @@ class HostClocks {
   // Two counters whose rates nobody compared: see clock::OffsetOptions::rate_error_ppm.
   static constexpr double kUnknownRatePpm = 200;
 
+  // Throws Error: there are no files.
   explicit HostClocks(std::span<const TraceFile> files);
 
   std::span<const Host> hosts() const noexcept { return hosts_; }

@@ -61,6 +61,11 @@ bool Ticks::stamped() const {
   });
 }
 
+void require_later(Hop from, Hop to) {
+  if (!is_known(from) || place(from) >= place(to))
+    throw Error("a latency is from a hop to a later one");
+}
+
 Joined::Joined(std::span<const TraceFile> files, const HostClocks& clocks) : clocks_(clocks) {
   if (files.size() > kFilesMax)
     throw Error("more than " + std::to_string(kFilesMax) + " trace files: name some of them");

@@ -41,6 +41,7 @@ struct StampedHops {
 };
 
 struct OrderTimes : StampedHops<kHopCount> {
+  using StampedHops::has;
   std::uint64_t trace_id = 0;      // of the tick that caused it
   std::uint8_t strategy_file = 0;  // which said so
   bool has(Hop hop) const { return StampedHops::has(place(hop)); }
@@ -84,6 +85,9 @@ struct Stamp {
   std::uint8_t row;
   std::uint8_t file;
 };
+
+// Throws Error: `from` is no hop before `to`.
+void require_later(Hop from, Hop to);
 
 class Joined {
  public:

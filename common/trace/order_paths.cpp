@@ -10,17 +10,11 @@ namespace {
 
 constexpr std::size_t kArrival = place(Hop::kMdhRx);
 
-std::span<const TraceFile> some(std::span<const TraceFile> files) {
-  if (files.empty()) throw Error("no trace files to read");
-  return files;
-}
-
 }  // namespace
 
 OrderLatencies::OrderLatencies(std::span<const TraceFile> files, Hop from, Hop to)
-    : clocks_(some(files)), joined_(files, clocks_), arrivals_(arrivals()) {
-  if (!is_known(from) || place(from) >= place(to))
-    throw Error("a latency is from a hop to a later one");
+    : clocks_(files), joined_(files, clocks_), arrivals_(arrivals()) {
+  require_later(from, to);
   for (const auto& [id, order] : joined_.orders()) {
     if (order.trace_id == 0) continue;
     if (const auto ns = joined_.elapsed_ns(order, place(from), place(to)))
@@ -55,24 +49,24 @@ OrderLatency OrderLatencies::latency(std::uint64_t id, const OrderTimes& order,
 // Each time is rounded once, so that the parts sum up to the whole.
 std::vector<PathMark> OrderLatencies::path(std::uint64_t order_id) const {
   const auto found = joined_.orders().find(order_id);
-  std::vector<PathMark> marks;
-  std::size_t before = 0;
-  for (std::size_t row = 1; found != joined_.orders().end() && row < kHopCount; ++row) {
-    if (!found->second.StampedHops::has(row)) continue;
-    PathMark mark{.hop = kHops[row].hop};
-    if (!marks.empty()) {
-      const auto took = joined_.elapsed_ns(found->second, before, row);
-      mark.measured = took.has_value();
-      mark.at_ns = joined_.elapsed_ns(found->second, place(marks.front().hop), row)
-                       .value_or(marks.back().at_ns + took.value_or(0));
-      mark.took_ns = mark.measured ? mark.at_ns - marks.back().at_ns : 0;
-    }
-    marks.push_back(mark);
-    before = row;
-  }
-  if (marks.empty())
+  if (found == joined_.orders().end() || !found->second.stamped())
     throw Error("no stamp of order " + std::to_string(order_id) +
                 " is in these files (`tickpath trace --worst 10` lists some)");
+  const OrderTimes& order = found->second;
+  std::vector<PathMark> marks;
+  for (std::size_t row = 1; row < kHopCount; ++row) {
+    if (!order.has(row)) continue;
+    PathMark mark{.hop = kHops[row].hop};
+    if (!marks.empty()) {
+      const PathMark& before = marks.back();
+      const auto took = joined_.elapsed_ns(order, place(before.hop), row);
+      const auto at = joined_.elapsed_ns(order, place(marks.front().hop), row);
+      mark.measured = took.has_value();
+      mark.at_ns = at.value_or(before.at_ns + took.value_or(0));
+      mark.took_ns = mark.measured ? mark.at_ns - before.at_ns : 0;
+    }
+    marks.push_back(mark);
+  }
   return marks;
 }
 

@@ -70,9 +70,8 @@ void compare_terms(Differs& differs, const JournalRecord& record, const Message&
       .in("stop_price", std::int64_t{record.stop_price}, message.stop_price.value);
   if (is_priced_by_oeg(record)) return;
   differs.in("price", std::int64_t{record.event.price}, message.price.value)
-      .in("type", record.type, static_cast<trading::OrderType>(message.type))
-      .in("time_in_force", record.time_in_force,
-          static_cast<trading::TimeInForce>(message.time_in_force));
+      .in("type", record.type, message.type)
+      .in("time_in_force", record.time_in_force, message.time_in_force);
 }
 
 // Whose it is.

@@ -12,8 +12,8 @@
 namespace tickpath::cli {
 
 // Settings "key=host:port" by name of the instance. `offset` is added to the port of each address
-// at which one of the programs listens or sends, and of each that leads to one of these. An address
-// of a venue elsewhere stays. Throws ConfigError for ports beyond the last one.
+// at which one of the programs listens or sends. Addresses that lead to one of these follow; an
+// address of a venue elsewhere stays. Throws ConfigError for ports beyond the last one.
 std::map<std::string, std::vector<std::string>> shifted_ports(
     const std::vector<EffectiveConfig>& configs, int offset);
 

@@ -162,7 +162,10 @@ struct Group {
   std::string name;
   auto operator<=>(const Group&) const = default;
 };
-using Groups = std::map<Group, std::vector<std::int64_t>>;
+struct GroupRow {
+  std::string name;
+  trace::Distribution distribution;
+};
 
 Group burst_group(std::uint64_t messages) {
   if (messages < 10) return {1, "1 to 9 a millisecond"};
@@ -190,56 +193,68 @@ Group group_of(const OrderLatency& each, const TradedOrders::Found* found, const
   return {0, std::to_string(found->venue)};
 }
 
-Groups grouped_by(const trace::OrderLatencies& latencies, const std::string& by,
-                  const TradedOrders& traded) {
+std::vector<GroupRow> grouped_by(const trace::OrderLatencies& latencies, const std::string& by,
+                                 const TradedOrders& traded) {
   if (by != "burst" && by != "strategy" && by != "time" && traded.empty())
     throw Error("--by " + by + " needs what oeg's journal says: name the run directory");
   double whole_s = 0;
   for (const OrderLatency& each : latencies.all()) whole_s = std::max(whole_s, each.since_start_s);
   const double step_s = time_step(whole_s);
-  Groups groups;
+  std::map<Group, std::vector<std::int64_t>> groups;
   for (const OrderLatency& each : latencies.all())
     groups[group_of(each, traded.find(each.order_id), by, step_s)].push_back(each.ns);
-  for (auto& [group, ns] : groups) std::ranges::sort(ns);
-  return groups;
+  std::vector<GroupRow> rows;
+  for (auto& [group, ns] : groups) {
+    std::ranges::reverse(ns);  // they came with the slowest first
+    rows.push_back({group.name, trace::summarise(ns)});
+  }
+  return rows;
 }
 
-std::string groups_text(const Groups& groups, const OrderQuery& query) {
-  std::string text = between(query) + ", by " + query.by + "\n" +
-                     formatted("%-21s %7s %9s %9s %9s %9s %9s\n", "", "count", "p50", "p90", "p99",
-                               "p99.9", "max");
-  for (const auto& [group, ns] : groups) {
-    const trace::Distribution d = trace::summarise(ns);
-    text += formatted("%-21s %7llu", group.name.c_str(), static_cast<unsigned long long>(d.count));
-    for (const std::int64_t each : {d.p50, d.p90, d.p99, d.p999, d.max})
-      text += formatted(" %9s", trace::short_time(each).c_str());
+// The columns behind a group's name and count.
+struct Figure {
+  const char* name;
+  std::int64_t trace::Distribution::*value;
+};
+constexpr Figure kFigures[] = {{"p50", &trace::Distribution::p50},
+                               {"p90", &trace::Distribution::p90},
+                               {"p99", &trace::Distribution::p99},
+                               {"p99.9", &trace::Distribution::p999},
+                               {"max", &trace::Distribution::max}};
+
+std::string groups_text(const std::vector<GroupRow>& rows, const OrderQuery& query) {
+  std::string text =
+      between(query) + ", by " + query.by + "\n" + formatted("%-21s %7s", "", "count");
+  for (const Figure& figure : kFigures) text += formatted(" %9s", figure.name);
+  text += "\n";
+  for (const auto& [name, distribution] : rows) {
+    text +=
+        formatted("%-21s %7llu", name.c_str(), static_cast<unsigned long long>(distribution.count));
+    for (const Figure& figure : kFigures)
+      text += formatted(" %9s", trace::short_time(distribution.*figure.value).c_str());
     text += "\n";
   }
   return text;
 }
 
-std::string groups_json(const Groups& groups) {
+std::string groups_json(const std::vector<GroupRow>& rows) {
   ordered_json root = ordered_json::array();
-  for (const auto& [group, ns] : groups) {
-    const trace::Distribution d = trace::summarise(ns);
-    root.push_back({{"group", group.name},
-                    {"count", d.count},
-                    {"p50_ns", d.p50},
-                    {"p90_ns", d.p90},
-                    {"p99_ns", d.p99},
-                    {"p99.9_ns", d.p999},
-                    {"max_ns", d.max}});
+  for (const auto& [name, distribution] : rows) {
+    ordered_json row{{"group", name}, {"count", distribution.count}};
+    for (const Figure& figure : kFigures)
+      row[std::string(figure.name) + "_ns"] = distribution.*figure.value;
+    root.push_back(std::move(row));
   }
   return root.dump(2) + "\n";
 }
 
-std::string groups_csv(const Groups& groups) {
-  std::string text = "group,count,p50_ns,p90_ns,p99_ns,p99.9_ns,max_ns\n";
-  for (const auto& [group, ns] : groups) {
-    const trace::Distribution d = trace::summarise(ns);
-    text += "\"" + group.name + "\"," + std::to_string(d.count);
-    for (const std::int64_t each : {d.p50, d.p90, d.p99, d.p999, d.max})
-      text += "," + std::to_string(each);
+std::string groups_csv(const std::vector<GroupRow>& rows) {
+  std::string text = "group,count";
+  for (const Figure& figure : kFigures) text += std::string(",") + figure.name + "_ns";
+  text += "\n";
+  for (const auto& [name, distribution] : rows) {
+    text += "\"" + name + "\"," + std::to_string(distribution.count);
+    for (const Figure& figure : kFigures) text += "," + std::to_string(distribution.*figure.value);
     text += "\n";
   }
   return text;
@@ -266,10 +281,10 @@ std::string orders_report(std::span<const trace::TraceFile> files, const OrderQu
     throw Error("no order that a tick caused was stamped at both of " + between(query) +
                 " (--between mdh.rx oeg.sent does without the kernel's stamp)");
   if (!query.by.empty()) {
-    const Groups groups = grouped_by(latencies, query.by, traded);
-    return format == OrderFormat::kJson  ? groups_json(groups)
-           : format == OrderFormat::kCsv ? groups_csv(groups)
-                                         : groups_text(groups, query);
+    const std::vector<GroupRow> rows = grouped_by(latencies, query.by, traded);
+    return format == OrderFormat::kJson  ? groups_json(rows)
+           : format == OrderFormat::kCsv ? groups_csv(rows)
+                                         : groups_text(rows, query);
   }
   const std::vector<Shown> shown = chosen(latencies, query);
   return format == OrderFormat::kJson ? worst_json(shown, latencies, query, traded)

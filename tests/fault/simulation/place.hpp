@@ -76,6 +76,12 @@ struct Surroundings {
   std::string problem;
 
   std::uint64_t now() const noexcept { return time.now_ns(); }
+  wire::WitnessBlock& witness_block() const noexcept {
+    return *reinterpret_cast<wire::WitnessBlock*>(witness_region->data());
+  }
+  wire::Leadership witness_word() const noexcept {
+    return wire::Leadership::of_word(witness_block().word);
+  }
   bool keeps(Habit habit) const noexcept {
     return (broken_habits & static_cast<std::uint32_t>(habit)) == 0;
   }

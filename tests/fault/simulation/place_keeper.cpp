@@ -151,7 +151,7 @@ bool Place::begin_after_boot() {
 
 wire::WitnessBlock* Place::witness() const noexcept {
   if (!around_.witness_up || !around_.witness_seen[id_]) return nullptr;
-  return reinterpret_cast<wire::WitnessBlock*>(around_.witness_region->data());
+  return &around_.witness_block();
 }
 
 bool Place::may_found() {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <utility>
 
 #include "common/wire/witness.hpp"
@@ -135,10 +134,8 @@ void World::tell_changes() {
   for (auto& place : places_)
     tell_change(told_[static_cast<std::size_t>(place->id() - 1)],
                 "    oeg " + std::to_string(place->id()) + " " + state_of(*place));
-  const auto* const block =
-      reinterpret_cast<const wire::WitnessBlock*>(around_.witness_region->data());
   tell_change(told_[2], "    the witness" + std::string(around_.witness_up ? " " : ", ended, ") +
-                            in_words(wire::Leadership::of_word(block->word)));
+                            in_words(around_.witness_word()));
 }
 
 void World::tell_change(std::string& told, const std::string& now) {
@@ -227,8 +224,7 @@ void World::round(std::uint64_t step_ns, std::uint64_t orders, bool trades) {
   const std::size_t first = random_.below(2);
   const bool due = time_.now_ns() >= next_tick_ns_;
   if (due) next_tick_ns_ = time_.now_ns() + kTickNs;
-  if (due && around_.witness_up)
-    std::memcpy(&saved_word_, around_.witness_region->data(), sizeof(saved_word_));
+  if (due && around_.witness_up) saved_word_ = around_.witness_block().word;
   for (const std::size_t at : {first, 1 - first}) act(*places_[at], due || random_.one_in(4));
   for (; orders != 0; --orders)
     for (auto& place : places_) {
@@ -354,10 +350,10 @@ void World::restart_witness(bool forgets) {
     saved_word_ = 0;
     needs_person_ = true;
   }
-  auto* const block = reinterpret_cast<wire::WitnessBlock*>(around_.witness_region->data());
-  *block = wire::WitnessBlock{};
-  block->word = saved_word_;
-  block->incarnation = random_.next() | 1;
+  wire::WitnessBlock& block = around_.witness_block();
+  block = {};
+  block.word = saved_word_;
+  block.incarnation = random_.next() | 1;
   around_.witness_up = true;
   note_lost_epochs();
 }
@@ -365,11 +361,9 @@ void World::restart_witness(bool forgets) {
 // A place that led in an epoch may be put back to before it. If the witness has lost that word,
 // too, nobody remembers it, and no program can know that a book lacks its trades (docs/PAIRS.md).
 void World::note_lost_epochs() {
-  const auto* const block =
-      reinterpret_cast<const wire::WitnessBlock*>(around_.witness_region->data());
-  const std::uint32_t held = wire::Leadership::of_word(block->word).epoch;
   for (const auto& place : places_)
-    if (place->is_put_back() && held < place->led_in()) around_.books_are_old = true;
+    if (place->is_put_back() && around_.witness_word().epoch < place->led_in())
+      around_.books_are_old = true;
 }
 
 void World::heal() {
