@@ -9,8 +9,8 @@
 
 #include "common/clock/clock.hpp"
 #include "common/control/ring_flows.hpp"
-#include "common/iex/codec.hpp"
-#include "common/itch/codec.hpp"
+#include "common/feeds/iex/codec.hpp"
+#include "common/feeds/itch/codec.hpp"
 #include "common/link/clock_exchange.hpp"
 #include "common/link/heartbeat.hpp"
 #include "common/log/log.hpp"

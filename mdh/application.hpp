@@ -10,7 +10,7 @@
 #include "common/control/admission.hpp"
 #include "common/control/program.hpp"
 #include "common/rdma/rdma.hpp"
-#include "common/values/value_owner.hpp"
+#include "common/stores/values/value_owner.hpp"
 #include "common/wire/hello.hpp"
 #include "mdh/book_home.hpp"
 #include "mdh/datapath.hpp"

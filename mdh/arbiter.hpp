@@ -12,7 +12,7 @@
 #include "common/base/counter.hpp"
 #include "common/base/units.hpp"
 #include "common/clock/clock.hpp"
-#include "common/itch/moldudp64.hpp"
+#include "common/feeds/itch/moldudp64.hpp"
 #include "common/log/hot_log.hpp"
 #include "mdh/feed.hpp"
 #include "mdh/restart_watch.hpp"

@@ -6,7 +6,7 @@
 
 #include "common/book/book.hpp"
 #include "common/book/lookahead.hpp"
-#include "common/itch/codec.hpp"
+#include "common/feeds/itch/codec.hpp"
 #include "common/wire/book_update.hpp"
 
 namespace tickpath::mdh {

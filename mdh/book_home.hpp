@@ -5,8 +5,8 @@
 #include <string>
 
 #include "common/control/program.hpp"
-#include "common/home/owner.hpp"
-#include "common/home/writer.hpp"
+#include "common/stores/home/owner.hpp"
+#include "common/stores/home/writer.hpp"
 #include "common/wire/hello.hpp"
 #include "mdh/config.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "common/home/layout.hpp"
-#include "common/values/layout.hpp"
+#include "common/stores/home/layout.hpp"
+#include "common/stores/values/layout.hpp"
 
 namespace tickpath::mdh {
 namespace {
@@ -48,7 +48,7 @@ void add_home(config::Schema<MdhConfig>& schema) {
   using C = MdhConfig;
   schema.flag("home.keep", &C::home_keep,
               "Whether this mdh keeps the book home: the memory into which the mdh's of all venues "
-              "write their books, and which anyone may READ (common/home/DESIGN.md)");
+              "write their books, and which anyone may READ (common/stores/home/DESIGN.md)");
   schema.integer(
       "home.symbols", &C::home_symbols, {1, home::kRowsMax}, "symbols",
       "Room in it, over all venues; 1,280 bytes a symbol and writer, and 64 a symbol and "
@@ -71,7 +71,7 @@ void add_values(config::Schema<MdhConfig>& schema) {
   schema.integer(
       "values.keys", &C::values_keys, {0, values::kKeysMax}, "keys",
       "Room for values that strategies and `tickpath value` share "
-      "(common/values/DESIGN.md); 1,792 to 3,584 bytes a key and writer; 0: none are kept");
+      "(common/stores/values/DESIGN.md); 1,792 to 3,584 bytes a key and writer; 0: none are kept");
   schema.integer(
       "values.writers", &C::values_writers, {1, link::kLanesMax}, "programs",
       "That may be connected to write values at one time; readers are not counted. With two "

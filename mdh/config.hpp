@@ -7,7 +7,7 @@
 #include "common/config/config.hpp"
 #include "common/control/common_config.hpp"
 #include "common/control/feed_endpoints.hpp"
-#include "common/prices/price_store.hpp"
+#include "common/stores/prices/price_store.hpp"
 #include "mdh/arbiter.hpp"
 #include "mdh/publish_config.hpp"
 

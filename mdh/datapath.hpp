@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "common/control/datapath.hpp"
-#include "common/home/writer.hpp"
 #include "common/link/publisher.hpp"
 #include "common/link/remote_table.hpp"
 #include "common/net/multicast.hpp"
+#include "common/stores/home/writer.hpp"
 #include "common/wire/book_image.hpp"
 #include "common/wire/book_update.hpp"
 #include "common/wire/directory.hpp"

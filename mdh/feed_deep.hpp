@@ -1,8 +1,9 @@
-// The part of Feed that speaks IEX DEEP 1.0 (common/iex). For feed.cpp and feed_deep.cpp alone.
+// The part of Feed that speaks IEX DEEP 1.0 (common/feeds/iex). For feed.cpp and feed_deep.cpp
+// alone.
 #pragma once
 
-#include "common/iex/codec.hpp"
-#include "common/iex/deep_books.hpp"
+#include "common/feeds/iex/codec.hpp"
+#include "common/feeds/iex/deep_books.hpp"
 #include "mdh/feed.hpp"
 
 namespace tickpath::mdh {

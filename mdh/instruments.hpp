@@ -11,7 +11,7 @@
 
 #include "common/base/id_map.hpp"
 #include "common/book/types.hpp"
-#include "common/itch/alpha.hpp"
+#include "common/feeds/itch/alpha.hpp"
 #include "common/wire/book_update.hpp"
 #include "common/wire/directory.hpp"
 

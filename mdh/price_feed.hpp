@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "common/base/memory.hpp"
-#include "common/itch/trading_day.hpp"
-#include "common/prices/price_store.hpp"
+#include "common/feeds/itch/trading_day.hpp"
+#include "common/stores/prices/price_store.hpp"
 #include "common/wire/directory.hpp"
 
 namespace tickpath::mdh {

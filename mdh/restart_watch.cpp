@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "common/base/memory.hpp"
-#include "common/iex/iex_tp.hpp"
+#include "common/feeds/iex/iex_tp.hpp"
 #include "mdh/framing.hpp"
 
 namespace tickpath::mdh {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/base/units.hpp"
-#include "common/itch/moldudp64.hpp"
+#include "common/feeds/itch/moldudp64.hpp"
 #include "mdh/feed.hpp"
 
 namespace tickpath::mdh {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "common/itch/moldudp64.hpp"
+#include "common/feeds/itch/moldudp64.hpp"
 
 namespace tickpath::mdh {
 

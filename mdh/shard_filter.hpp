@@ -8,8 +8,8 @@
 #include <span>
 
 #include "common/book/types.hpp"
-#include "common/iex/messages.hpp"
-#include "common/itch/codec.hpp"
+#include "common/feeds/iex/messages.hpp"
+#include "common/feeds/itch/codec.hpp"
 #include "common/wire/shard.hpp"
 #include "mdh/framing.hpp"
 

@@ -16,8 +16,8 @@
 #include "common/base/check.hpp"
 #include "common/base/cpu.hpp"
 #include "common/base/error.hpp"
-#include "common/itch/codec.hpp"
-#include "common/itch/glimpse.hpp"
+#include "common/feeds/itch/codec.hpp"
+#include "common/feeds/itch/glimpse.hpp"
 #include "common/log/log.hpp"
 
 namespace tickpath::mdh {

@@ -1,5 +1,5 @@
-// Asks for the state of all books (GLIMPSE 5.0 over SoupBinTCP, common/itch/glimpse.hpp) when what
-// was lost cannot be had message by message.
+// Asks for the state of all books (GLIMPSE 5.0 over SoupBinTCP, common/feeds/itch/glimpse.hpp) when
+// what was lost cannot be had message by message.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 #include "common/base/counter.hpp"
 #include "common/base/secret.hpp"
-#include "common/itch/moldudp64.hpp"
+#include "common/feeds/itch/moldudp64.hpp"
 #include "common/net/endpoint.hpp"
 
 namespace tickpath::mdh {

@@ -12,7 +12,7 @@
 
 #include "common/base/error.hpp"
 #include "common/base/replace_file.hpp"
-#include "common/itch/alpha.hpp"
+#include "common/feeds/itch/alpha.hpp"
 
 namespace tickpath::mdh {
 namespace {

@@ -31,7 +31,7 @@ constexpr std::size_t kEventsOfAMessage = 64;
 // A venue that does not answer the Logon for so long is told to strategies as at any other time.
 constexpr std::uint64_t kHoldStrategiesNs = 1'000'000'000;
 
-// Between two words that this one leads: a risk that was lapped may have missed one.
+// Between two words that this one leads: a risk that was overrun may have missed one.
 constexpr std::uint64_t kTellLeadsNs = 100'000'000;
 
 // What stays of datapath.stop_timeout for logout and the last events once settling is over.
@@ -407,9 +407,9 @@ void OegDatapath::on_image(const wire::BookImage& image) noexcept {
   gateway_.instruments().update(image);
 }
 
-void OegDatapath::on_lapped(std::uint64_t lost) noexcept {
+void OegDatapath::on_overrun(std::uint64_t lost) noexcept {
   // The images of what changed meanwhile follow; until then a quote may be old by that much.
-  hot_log_.note(Note::kMarketLapped, lost);
+  hot_log_.note(Note::kMarketOverrun, lost);
 }
 
 void OegDatapath::on_directory(const wire::DirectoryEntry& entry) noexcept {

@@ -163,7 +163,7 @@ class OegDatapath final : public control::Datapath,
   void on_client(link::ClientId client, std::uint64_t tag, link::LinkEvent event) noexcept;
   void on_update(const wire::BookUpdate& update) noexcept;
   void on_image(const wire::BookImage& image) noexcept;
-  void on_lapped(std::uint64_t lost) noexcept;
+  void on_overrun(std::uint64_t lost) noexcept;
   void on_directory(const wire::DirectoryEntry& entry) noexcept;
   void on_mdh(bool alive) noexcept;
 

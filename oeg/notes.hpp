@@ -8,7 +8,7 @@ namespace tickpath::oeg {
 enum class Note : std::uint16_t {
   kMarketUp,
   kMarketDown,
-  kMarketLapped,
+  kMarketOverrun,
   kStrategyUp,
   kStrategyEnded,
   kStrategyDown,

@@ -57,7 +57,7 @@ void OegApplication::define_notes() {
   notes.define(Note::kMarketUp, Level::kInfo, "mdh is alive");
   notes.define(Note::kMarketDown, Level::kWarning,
                "mdh is gone or hangs: orders that need a market are refused (no_market)");
-  notes.define(Note::kMarketLapped, Level::kWarning,
+  notes.define(Note::kMarketOverrun, Level::kWarning,
                "fell behind the market data by {} updates; resynchronising from the images");
   notes.define(Note::kStrategyUp, Level::kInfo, "strategy {} is up");
   notes.define(Note::kStrategyEnded, Level::kInfo, "strategy {} has ended, with {} open orders");

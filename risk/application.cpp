@@ -247,7 +247,7 @@ void RiskApplication::register_gateway(const Venue& venue, const std::string& pr
   control::add_losses(out, orders, prefix + "oeg", link.losses());
   const link::SubscriberCounters& events = link.events();
   out.add(orders, prefix + "events_seen", events.seen, Weight::kKey);
-  out.add(orders, prefix + "events_lapped", events.lapped, Weight::kKey);
+  out.add(orders, prefix + "events_overrun", events.overrun, Weight::kKey);
   out.add(orders, prefix + "oeg_alive", link.alive());
   out.add(group("limits", venue), prefix + "blocks_written", link.blocks_written());
   out.add(group("reconcile", venue), prefix + "passes", link.passes());
@@ -390,7 +390,7 @@ control::Summary RiskApplication::summary_of(std::size_t index) const {
     link = other;  // of a pair the one that led last
   events.published = link->events().published.get();
   events.seen = link->events().seen.get();
-  events.lapped = link->events().lapped.get();
+  events.overrun = link->events().overrun.get();
   return summary;
 }
 

@@ -76,7 +76,7 @@ class RiskDatapath final : public control::Datapath {
   struct Handler {
     void on_update(const wire::BookUpdate& update) noexcept { monitor.on_update(update, venue); }
     void on_image(const wire::BookImage& image) noexcept { monitor.on_image(image, venue); }
-    void on_lapped(std::uint64_t /*lost*/) noexcept {}  // marks come with the images
+    void on_overrun(std::uint64_t /*lost*/) noexcept {}  // marks come with the images
     void on_directory(const wire::DirectoryEntry& entry) noexcept {
       // One that gives a known id to another symbol is refused, and no price of it comes.
       if (symbols.add(entry)) monitor.on_directory(entry, venue);

@@ -23,7 +23,7 @@ link::SubscriberOptions subscriber_options(const GatewayLinkOptions& options) {
 constexpr std::uint64_t kRetryNs = 100'000'000;
 constexpr std::uint64_t kStandByRetryNs = 30'000'000;
 
-// Between passes after a connect or a lap, until one has made every row whole.
+// Between passes after a connect or an overrun, until one has made every row whole.
 constexpr std::uint64_t kUnsettledIntervalNs = 2'000'000;
 
 }  // namespace
@@ -129,7 +129,7 @@ void GatewayLink::on_leads(std::uint64_t epoch) noexcept {
   if (epoch < pair_->epoch || (epoch == pair_->epoch && other_->leads_.get() != 0))
     return superseded_.add();
   // What happened between two leaders was not seen.
-  if (pair_->followed != nullptr) monitor_.on_lapped(options_.venue);
+  if (pair_->followed != nullptr) monitor_.on_overrun(options_.venue);
   other_->leads_.set(0);
   leads_.set(1);
   *pair_ = {.followed = this,
@@ -140,9 +140,9 @@ void GatewayLink::on_leads(std::uint64_t epoch) noexcept {
   next_pass_ns_ = 0;
 }
 
-void GatewayLink::on_lapped(std::uint64_t /*lost*/) noexcept {
+void GatewayLink::on_overrun(std::uint64_t /*lost*/) noexcept {
   if (!counts()) return;
-  monitor_.on_lapped(options_.venue);
+  monitor_.on_overrun(options_.venue);
   reconciled_ = pass_complete_ = false;
   next_pass_ns_ = 0;  // the sooner oeg's table is read, the sooner we are whole again
 }
@@ -161,7 +161,7 @@ void GatewayLink::on_link(link::LinkEvent event) noexcept {
   }
   // What happened between two connections was not seen. One of a pair has to say first that it
   // leads.
-  if (connected_before_ && pair_ == nullptr) monitor_.on_lapped(options_.venue);
+  if (connected_before_ && pair_ == nullptr) monitor_.on_overrun(options_.venue);
   connected_before_ = true;
   reading_ = passing_ = reconciled_ = watching_ = false;
   next_pass_ns_ = 0;

@@ -111,7 +111,7 @@ class GatewayLink {
 
   // What the subscriber calls; public for it alone.
   void on_update(const wire::OrderEvent& event, std::uint64_t sequence) noexcept;
-  void on_lapped(std::uint64_t lost) noexcept;
+  void on_overrun(std::uint64_t lost) noexcept;
   void on_link(link::LinkEvent event) noexcept;
 
  private:
@@ -165,7 +165,7 @@ class GatewayLink {
   bool reading_ = false;
   bool passing_ = false;
   bool pass_complete_ = false;  // no row of the pass that is under way is left behind
-  bool reconciled_ = false;     // a pass since the last connect or lap has made every row whole
+  bool reconciled_ = false;     // a pass since the last connect or overrun has made every row whole
   bool watching_ = false;       // since the last connect we held what this oeg acts on, once
   Counter connected_;
   Counter leads_;

@@ -178,7 +178,7 @@ void Monitor::forget_orders(std::uint32_t venue) noexcept {
   orders_[venue].for_each([this](OpenOrder& order) { remove_order(order, InRow::kNo); });
 }
 
-void Monitor::on_lapped(std::uint32_t venue) noexcept {
+void Monitor::on_overrun(std::uint32_t venue) noexcept {
   forget_orders(venue);
   for (Row& row : ledger_.rows())
     if (row.venue == venue) row.counted = row.whole = false;

@@ -52,13 +52,14 @@ struct MonitorCounters {
         other_symbols);  // instruments in which oeg holds another symbol than mdh lists
   } feed;
   struct Orders {
-    TICKPATH_COUNTERS(events, fills,
-                      refused,         // new orders that oeg's checks stopped
-                      events_unknown,  // about an order that we do not know (after a lap, mostly)
-                      events_impossible,  // the order state machine does not allow them
-                      beyond,         // did not fit a table: strategies, rows, orders, instruments
-                      fills_changed,  // executions that the venue took back or corrected
-                      exceptions);    // reports of the venue that oeg could not book, or doubted
+    TICKPATH_COUNTERS(
+        events, fills,
+        refused,            // new orders that oeg's checks stopped
+        events_unknown,     // about an order that we do not know (after an overrun, mostly)
+        events_impossible,  // the order state machine does not allow them
+        beyond,             // did not fit a table: strategies, rows, orders, instruments
+        fills_changed,      // executions that the venue took back or corrected
+        exceptions);        // reports of the venue that oeg could not book, or doubted
   } orders;
   struct Limits {
     TICKPATH_COUNTERS(breaches,
@@ -132,7 +133,7 @@ class Monitor {
   void on_image(const wire::BookImage& image, std::uint32_t venue = 0) noexcept;
   // Events were lost, or a new connection counts anew: which of the venue's orders are open is
   // unknown, and no row of it is whole until oeg's table says what is in it.
-  void on_lapped(std::uint32_t venue = 0) noexcept;
+  void on_overrun(std::uint32_t venue = 0) noexcept;
   // Its oeg is not heard (any more), and what is known of it grows old.
   void on_away(std::uint32_t venue) noexcept { standing_.pending(venue, now_ns_); }
   // A pass over its oeg's table has made every row whole.

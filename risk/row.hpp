@@ -20,7 +20,7 @@ struct Row {
   std::uint32_t open_buy_shares = 0;
   std::uint32_t open_sell_shares = 0;
   std::uint64_t events = 0;  // of oeg's count, the newest that is in this row
-  bool counted = false;      // `events` is of the present connection, with no lap since
+  bool counted = false;      // `events` is of the present connection, with no overrun since
   bool whole = false;        // counted, and everything before `events` is in this row, too
   std::uint8_t venue = 0;    // index into the configuration's list
   bool is_short = false;     // several venues: `notional` is of shares sold

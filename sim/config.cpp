@@ -5,7 +5,7 @@
 
 #include "common/base/error.hpp"
 #include "common/base/trusted_file.hpp"
-#include "common/itch/moldudp64.hpp"
+#include "common/feeds/itch/moldudp64.hpp"
 #include "sim/replay/time_of_day.hpp"
 
 namespace tickpath::sim {

@@ -14,7 +14,7 @@ struct EngineCounters {
                     reports_unmatched,   // any other report about an order that is not open
                     reports_impossible,  // the state machine does not allow it: the state stays
                     instruments_beyond,  // updates of instruments with an id beyond instruments_max
-                    resyncs,             // laps of the update ring repaired from the images
+                    resyncs,             // overruns of the update ring repaired from the images
                     symbols_unknown,     // subscriptions, by now, to what the feed has not listed
                     other_symbols,  // instruments in which oeg holds another symbol than mdh lists
                     plugins_failed,

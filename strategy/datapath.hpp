@@ -54,7 +54,7 @@ class StrategyDatapath final : public control::Datapath {
       engine.on_imbalance(update, stack);
     }
     void on_image(const wire::BookImage& image) noexcept { engine.on_image(image, stack); }
-    void on_lapped(std::uint64_t /*lost*/) noexcept { engine.on_lapped(stack); }
+    void on_overrun(std::uint64_t /*lost*/) noexcept { engine.on_overrun(stack); }
     void on_directory(const wire::DirectoryEntry& entry) noexcept {
       engine.on_directory(entry, stack);
     }

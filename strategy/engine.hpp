@@ -112,7 +112,7 @@ class Engine {
   // The book as it stands after lost updates, or before the first one.
   void on_image(const wire::BookImage& image, std::size_t stack = 0) noexcept;
   // Rows may be among what was lost: they are read behind this turn's updates.
-  void on_lapped(std::size_t stack = 0) noexcept {
+  void on_overrun(std::size_t stack = 0) noexcept {
     counters_.resyncs.add();
     stacks_[stack].directory_behind = true;
   }

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "common/prices/price_client.hpp"
-#include "common/values/value_client.hpp"
+#include "common/stores/prices/price_client.hpp"
+#include "common/stores/values/value_client.hpp"
 #include "common/wire/book_image.hpp"
 #include "common/wire/order_messages.hpp"
 #include "common/wire/shard.hpp"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "common/prices/price_client.hpp"
 #include "common/rdma/rdma.hpp"
+#include "common/stores/prices/price_client.hpp"
 #include "strategy/on_demand_connection.hpp"
 #include "strategy/ports.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "common/rdma/rdma.hpp"
-#include "common/values/value_client.hpp"
+#include "common/stores/values/value_client.hpp"
 #include "strategy/engine.hpp"
 #include "strategy/on_demand_connection.hpp"
 #include "strategy/ports.hpp"

@@ -9,9 +9,9 @@
 
 #include "common/base/units.hpp"
 #include "common/book/book.hpp"
-#include "common/itch/codec.hpp"
-#include "common/itch/detail/byte_order.hpp"
-#include "common/itch/order_messages.hpp"
+#include "common/feeds/itch/codec.hpp"
+#include "common/feeds/itch/detail/byte_order.hpp"
+#include "common/feeds/itch/order_messages.hpp"
 
 namespace tickpath::book {
 

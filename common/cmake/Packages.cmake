@@ -38,7 +38,7 @@ add_library(tickpath_verbs INTERFACE)
 target_include_directories(tickpath_verbs SYSTEM INTERFACE ${RDMACM_INCLUDE_DIR})
 target_link_libraries(tickpath_verbs INTERFACE ${RDMACM_LIBRARY} ${IBVERBS_LIBRARY})
 
-# Loaded at run time, by who asks for it (common/rdma/detail/ofi_library.hpp); tickpath_ofi_linked is for benchmarks.
+# Loaded at run time, by who asks for it (common/rdma/ofi/library.hpp); tickpath_ofi_linked is for benchmarks.
 find_library(LIBFABRIC_LIBRARY fabric REQUIRED)
 find_path(LIBFABRIC_INCLUDE_DIR rdma/fabric.h REQUIRED)
 add_library(tickpath_ofi INTERFACE)

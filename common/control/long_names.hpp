@@ -1,10 +1,10 @@
 // Names of instruments that have no room in ITCH's eight characters.
 //
 // A recording of another feed lists such an instrument as '#' and a number
-// (common/itch/dbn_orders), and under that symbol it goes through the pipeline: messages, FIX and
-// journals have no room either. What the symbol stands for is in a file of the run directory, which
-// sim writes as its recording names them. Strategies and tools read it at their borders, so that
-// people and plugins see the names alone.
+// (common/feeds/itch/dbn_orders), and under that symbol it goes through the pipeline: messages, FIX
+// and journals have no room either. What the symbol stands for is in a file of the run directory,
+// which sim writes as its recording names them. Strategies and tools read it at their borders, so
+// that people and plugins see the names alone.
 #pragma once
 
 #include <cstddef>

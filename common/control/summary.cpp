@@ -17,7 +17,7 @@ namespace tickpath::control {
 TICKPATH_JSON_STRUCT(RequestFlow, received, refused, sent, accepted, rejected, unanswered, own,
                      lost)
 TICKPATH_JSON_STRUCT(ReportFlow, received, sent, fills, dropped)
-TICKPATH_JSON_STRUCT(RingFlow, peer, published, seen, lapped)
+TICKPATH_JSON_STRUCT(RingFlow, peer, published, seen, overrun)
 TICKPATH_JSON_STRUCT(StrategyFlow, strategy_id, connections, requests, reports, orders)
 
 void to_json(Json& json, const PositionSummary& row) {

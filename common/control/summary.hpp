@@ -14,8 +14,8 @@
 //   positions the same shares, cash and fills for each (strategy, symbol) in strategy, oeg, risk
 //             and sim; the same fees in oeg, risk and sim
 //   P&L       realised + unrealised = cash + shares x mark - fees, for each row of risk
-//   ticks     mdh's published to a subscriber = that subscriber's seen + lapped
-//   events    oeg's drop-copy events published to risk = risk's seen + lapped
+//   ticks     mdh's published to a subscriber = that subscriber's seen + overrun
+//   events    oeg's drop-copy events published to risk = risk's seen + overrun
 //
 // With several venues all of this holds at each (Summary::venue says who belongs to which), and a
 // strategy's positions in a symbol are the sum of what the venues' oegs, risks and sims hold for
@@ -93,7 +93,7 @@ struct RingFlow {
   std::string peer;
   std::uint64_t published = 0;  // writer: posted to this reader
   std::uint64_t seen = 0;       // reader
-  std::uint64_t lapped = 0;     // reader: overwritten before it came to them
+  std::uint64_t overrun = 0;    // reader: overwritten before it came to them
 };
 
 // One end of the channel between a strategy and oeg.

@@ -2,7 +2,7 @@
 //
 //   slot  0 payload[7] (56 bytes) | 56 sequence        sequence s lives in slot s mod depth
 //
-// Sequences start at 1. The writer never waits: a reader that falls a whole ring behind is lapped,
+// Sequences start at 1. The writer never waits: a reader that falls a whole ring behind is overrun,
 // sees it, counts exactly what it lost, and goes on at the live position.
 #pragma once
 
@@ -30,9 +30,9 @@ static_assert(sizeof(RingSlot) == 64 && offsetof(RingSlot, sequence) == 56);
 inline constexpr std::uint64_t kHole = std::uint64_t{1} << 63;
 
 enum class SlotStatus : std::uint8_t {
-  kUpdate,  // `out` holds the update of the sequence asked for
-  kNone,    // not written yet
-  kLapped,  // it was overwritten, or is being overwritten, or was never sent
+  kUpdate,   // `out` holds the update of the sequence asked for
+  kNone,     // not written yet
+  kOverrun,  // it was overwritten, or is being overwritten, or was never sent
 };
 
 // Reads a ring in local memory, in poll mode. One thread. Knows nothing of connections, so tests
@@ -56,13 +56,13 @@ class RingReader {
     // could be read before it was there.
     const std::uint64_t sequence = load_word(slot.sequence, std::memory_order_acquire);
     if (sequence != next) [[likely]]
-      return (sequence & ~kHole) < next ? SlotStatus::kNone : SlotStatus::kLapped;
+      return (sequence & ~kHole) < next ? SlotStatus::kNone : SlotStatus::kOverrun;
     std::uint64_t words[7];
     load_words(words, slot.payload, 7);
     const RingSlot& before = slots_[(next - 1) & mask_];
     if ((load_word(before.sequence, std::memory_order_acquire) & ~kHole) >= next ||
         load_word(slot.sequence, std::memory_order_relaxed) != next) [[unlikely]]
-      return SlotStatus::kLapped;
+      return SlotStatus::kOverrun;
     std::memcpy(&out, words, sizeof(out));
     return SlotStatus::kUpdate;
   }
@@ -78,7 +78,7 @@ class RingReader {
     return load_word(slot.sequence, std::memory_order_relaxed);
   }
 
-  // The newest sequence in the ring, given that the reader at `next` was lapped. About log2(depth)
+  // The newest sequence in the ring, given that the reader at `next` was overrun. About log2(depth)
   // cold lines. The writer may run on meanwhile: then the answer is a little old, never too new.
   std::uint64_t live_position(std::uint64_t next) const noexcept;
 
@@ -115,7 +115,7 @@ struct ReturnLine {
 // Immediate data of a ring: the top bit tells a notice (the watermark changed) from a slot.
 inline constexpr std::uint32_t kNoticeImmediate = 1u << 31;
 
-// No images: a lapped reader only counts.
+// No images: an overrun reader only counts.
 struct NoImage {
   std::uint64_t ring_sequence = 0;
 };

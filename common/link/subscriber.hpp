@@ -6,10 +6,10 @@
 //             -> resyncing: waits until the images include everything up to the position to start
 //                from, hands each image that changed to the handler (all of them at first)
 //             -> live: hands over updates in order
-//   lapped -> counted exactly, back to resyncing at the live position
+//   overrun -> counted exactly, back to resyncing at the live position
 //   peer closed or lost -> what is still in the ring is handed over first, then on_link()
 //
-// Invariant once closed: published since join = seen + lapped.
+// Invariant once closed: published since join = seen + overrun.
 //
 // Where the publisher sends by multicast and we can take it, MulticastReceiver puts into ring and
 // images what its WRITEs would have put there; all else is the same.
@@ -53,11 +53,11 @@ struct SubscriberOptions {
 struct SubscriberCounters {
   Counter published;     // by the publisher since the join, as far as known; final once closed
   Counter seen;          // handed to the handler
-  Counter lapped;        // lost: overwritten, never sent, or superseded by an image
-  Counter laps;          // how often
+  Counter overrun;       // lost: overwritten, never sent, or superseded by an image
+  Counter overruns;      // how often
   Counter resyncs;       // from images, completed; the first one included
   Counter images;        // handed to the handler
-  Counter conserved;     // 1 once closed and published = seen + lapped
+  Counter conserved;     // 1 once closed and published = seen + overrun
   Counter by_multicast;  // 1: updates come by multicast, 0: by WRITE
   Counter forged;  // connections that ended because what came by multicast was not the publisher's
   MulticastCounters multicast;
@@ -72,13 +72,13 @@ enum class SubscriberState : std::uint8_t { kDown, kJoining, kResyncing, kLive }
 //                                                            updates up to that one. If it
 //                                                            returns bool, false: not taken, so
 //                                                            that no update is superseded by it
-//   void on_lapped(std::uint64_t lost)                       images follow
+//   void on_overrun(std::uint64_t lost)                       images follow
 //   void on_live()                                           every image is as new as can be
 //   void on_link(LinkEvent event)
 //   bool wants_image(std::uint32_t index)                    false: spares the copy
 //   std::uint32_t image_index(const T& update)               which image shows it, or kNoImageIndex
 // With image_index(), an update that an image already shown includes is not handed over but counted
-// as lapped: time never runs backwards for one image.
+// as overrun: time never runs backwards for one image.
 inline constexpr std::uint32_t kNoImageIndex = 0xffff'ffff;
 
 template <SlotPayload T, ImagePayload Image = NoImage>
@@ -131,7 +131,7 @@ class Subscriber {
     if (current_ != nullptr) read_completions();
   }
   // The newest sequence handed over, or made known by images. At any time, once joined:
-  // position() - join_sequence() = seen + lapped.
+  // position() - join_sequence() = seen + overrun.
   std::uint64_t position() const noexcept { return next_ - 1; }
   std::uint64_t join_sequence() const noexcept { return watermark_.join_sequence; }
   // The publisher's latest word on itself; all zero before the first.
@@ -209,7 +209,7 @@ class Subscriber {
   template <class Handler>
   void hand_over(const T& update, Handler& handler) noexcept;
   template <class Handler>
-  void lap(std::uint64_t new_next, Handler& handler) noexcept;
+  void overrun(std::uint64_t new_next, Handler& handler) noexcept;
   template <class Handler>
   void look_around(Handler& handler) noexcept;
   bool update_waits() noexcept;

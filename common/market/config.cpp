@@ -10,7 +10,7 @@ config::Schema<FeedConfig> feed_schema() {
               "first; empty: there is one mdh");
   schema
       .integer("ring_slots", &FeedConfig::ring_slots, {64, 1 << 22}, "slots",
-               "Update ring, 64 bytes a slot: what may wait before this program is lapped")
+               "Update ring, 64 bytes a slot: what may wait before this program is overrun")
       .power_of_two();
   schema.check([](const FeedConfig& config, config::Problems& problems) {
     if (config.endpoint.empty())

@@ -21,7 +21,7 @@ void FeedMerge::reset(std::size_t source) noexcept {
   at(source).alive = alive;
 }
 
-void FeedMerge::lap(std::size_t source) noexcept {
+void FeedMerge::overrun(std::size_t source) noexcept {
   Source& self = at(source);
   self.placed = self.numbered = self.adopted = false;
 }

@@ -56,7 +56,7 @@ class FeedMerge {
   // Its images are complete, its directory is read and agrees with the other's.
   void set_ready(std::size_t source, bool ready) noexcept { at(source).ready = ready; }
   // The source lost updates: its place is not known before the next one, nor its numbering.
-  void lap(std::size_t source) noexcept;
+  void overrun(std::size_t source) noexcept;
   // wire::feed_word() and the trace id of its newest update, as of that.
   void set_word(std::size_t source, std::uint64_t word, std::uint64_t trace_id) noexcept;
   bool numbered(std::size_t source) const noexcept { return at(source).numbered; }

@@ -83,7 +83,7 @@ control::RingFlow MarketReader::flow() const {
   const control::RingFlow other = b_->flow();
   flow.published += other.published;
   flow.seen += other.seen;
-  flow.lapped += other.lapped;
+  flow.overrun += other.overrun;
   return flow;
 }
 

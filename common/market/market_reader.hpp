@@ -29,7 +29,7 @@ MarketReaderOptions reader_options(wire::Role role, const control::CommonConfig&
 // The handler of poll(), all noexcept, is MarketSource's; with two mdh's:
 //   on_image      when the reader has to follow the other mdh from now on: for each image that is
 //                 newer than what was handed on of its instrument
-//   on_lapped     when neither can fill what was lost
+//   on_overrun     when neither can fill what was lost
 //   on_directory  rows of both, which agree: one whose ids stand for other symbols than the
 //                 other's is not followed, and the log says so
 //   on_mdh        whether either is there
@@ -114,9 +114,9 @@ class MarketReader {
       handler.on_image(image);
       return true;
     }
-    void on_lapped(std::uint64_t lost) noexcept {
-      self.merge_->lap(source);
-      if (!self.merge_->can_follow(1 - source)) handler.on_lapped(lost);
+    void on_overrun(std::uint64_t lost) noexcept {
+      self.merge_->overrun(source);
+      if (!self.merge_->can_follow(1 - source)) handler.on_overrun(lost);
     }
     void on_live() noexcept { self.on_live(source); }
     void on_directory(const wire::DirectoryEntry& row) noexcept {

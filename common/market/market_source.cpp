@@ -74,8 +74,8 @@ void MarketSource::register_counters(control::Counters& out, const std::string& 
   constexpr auto kKey = control::Counters::Weight::kKey;
   const link::SubscriberCounters& feed = counters();
   out.add(group, "seen", feed.seen, kKey);
-  out.add(group, "lapped", feed.lapped, kKey);
-  out.add(group, "laps", feed.laps);
+  out.add(group, "overrun", feed.overrun, kKey);
+  out.add(group, "overruns", feed.overruns);
   out.add(group, "resyncs", feed.resyncs);
   out.add(group, "images", feed.images);
   out.add(group, "by_multicast", feed.by_multicast);
@@ -88,7 +88,7 @@ void MarketSource::register_counters(control::Counters& out, const std::string& 
 
 control::RingFlow MarketSource::flow() const {
   if (lost_.get() != 0) return {};
-  return {"", counters().published.get(), counters().seen.get(), counters().lapped.get()};
+  return {"", counters().published.get(), counters().seen.get(), counters().overrun.get()};
 }
 
 void MarketSource::attach(std::uint64_t now_ns) noexcept {

@@ -42,8 +42,8 @@ struct MarketReaderOptions {
 
 // The handler of poll(), all noexcept:
 //   void on_update(const wire::BookUpdate&)
-//   void on_image(const wire::BookImage&)         after a join or a lap, for each that changed
-//   void on_lapped(std::uint64_t lost)
+//   void on_image(const wire::BookImage&)         after a join or an overrun, for each that changed
+//   void on_overrun(std::uint64_t lost)
 //   void on_directory(const wire::DirectoryEntry&)
 //   void on_mdh(bool alive)                       connected and beating, or not; on every change
 //
@@ -155,10 +155,10 @@ class MarketSource {
       self.directory_.look_again();
       if constexpr (requires { handler.on_live(); }) handler.on_live();
     }
-    void on_lapped(std::uint64_t lost) noexcept {
+    void on_overrun(std::uint64_t lost) noexcept {
       // New instruments may have been among them: look behind the last row known.
       self.directory_.look_again();
-      handler.on_lapped(lost);
+      handler.on_overrun(lost);
     }
     void on_link(link::LinkEvent event) noexcept {
       if (event == link::LinkEvent::kConnected) {

@@ -129,7 +129,7 @@ struct DatagramCounters {
   std::uint64_t refused = 0;   // posts answered with kQueueFull
   std::uint64_t wakeups = 0;   // system calls to wake parked receivers
   // Dropped here:
-  std::uint64_t lapped = 0;           // overwritten by their sender before they were looked at
+  std::uint64_t overrun = 0;          // overwritten by their sender before they were looked at
   std::uint64_t without_receive = 0;  // met no posted receive
   std::uint64_t wrong_q_key = 0;
   std::uint64_t too_long = 0;   // for the receive that they met

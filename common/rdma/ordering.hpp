@@ -35,7 +35,7 @@ inline std::uint64_t load_placed(const std::uint64_t& word) noexcept {
 //
 //   copy(slot.payload);
 //   recheck_fence();
-//   if (load_placed(slot_before.sequence) >= expected) lapped();
+//   if (load_placed(slot_before.sequence) >= expected) overrun();
 inline void recheck_fence() noexcept {
   // Pairs with the order of the peer's stores: without it the second look could be taken before
   // the copy, and a torn copy would pass.

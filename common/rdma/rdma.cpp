@@ -1,9 +1,9 @@
 #include "common/rdma/rdma.hpp"
 
 #include "common/base/names.hpp"
-#include "common/rdma/detail/ofi_device.hpp"
-#include "common/rdma/detail/shm_device.hpp"
-#include "common/rdma/detail/verbs_device.hpp"
+#include "common/rdma/ofi/device.hpp"
+#include "common/rdma/shm/device.hpp"
+#include "common/rdma/verbs/device.hpp"
 
 namespace tickpath::rdma {
 

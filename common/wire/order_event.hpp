@@ -18,7 +18,7 @@ enum class EventKind : std::uint8_t {
   kNewSession = 5,  // oeg's journal alone: the FIX numbers begin with 1 from here on
   // Drop copy alone, of an oeg in a pair: what follows is of the one that leads, since the epoch in
   // order_id; the rest is 0. When it begins to lead, for each risk that connects while it does, and
-  // again now and then: a reader that was lapped may have missed it.
+  // again now and then: a reader that was overrun may have missed it.
   kLeads = 6,
   // Drop copy alone: what the venue charges for the fill before it, fee_of(). It counts in its row.
   kFee = 7,

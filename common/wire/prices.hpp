@@ -1,5 +1,5 @@
 // mdh -> anyone (READ): the price store, one region: recent trades, quotes and bars of each
-// instrument. common/prices/DESIGN.md says how it is read while mdh writes.
+// instrument. common/stores/prices/DESIGN.md says how it is read while mdh writes.
 //
 //   0                 StoreInfo
 //   index_offset      SymbolSlot[index_slots]   symbol -> row, open addressing

@@ -1,5 +1,5 @@
 // Values that strategies and tools of several hosts share, in the memory of an mdh told to keep
-// them: a key, bytes, and a version that rises with every change (common/values/DESIGN.md).
+// them: a key, bytes, and a version that rises with every change (common/stores/values/DESIGN.md).
 #pragma once
 
 #include <cstddef>

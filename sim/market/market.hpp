@@ -8,8 +8,8 @@
 
 #include "common/base/counter.hpp"
 #include "common/book/lookahead.hpp"
-#include "common/itch/codec.hpp"
-#include "common/itch/trading_day.hpp"
+#include "common/feeds/itch/codec.hpp"
+#include "common/feeds/itch/trading_day.hpp"
 #include "sim/market/published_feed.hpp"
 #include "sim/market/symbols.hpp"
 #include "sim/matching/matcher.hpp"

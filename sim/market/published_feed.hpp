@@ -7,7 +7,7 @@
 #include <span>
 
 #include "common/base/counter.hpp"
-#include "common/itch/codec.hpp"
+#include "common/feeds/itch/codec.hpp"
 #include "sim/market/symbols.hpp"
 #include "sim/matching/matcher.hpp"
 

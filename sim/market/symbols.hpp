@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "common/book/types.hpp"
-#include "common/itch/alpha.hpp"
+#include "common/feeds/itch/alpha.hpp"
 #include "common/wire/constants.hpp"
 
 namespace tickpath::sim {

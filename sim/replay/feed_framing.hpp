@@ -7,8 +7,8 @@
 
 #include "common/clock/clock.hpp"
 #include "common/control/feed_protocol.hpp"
-#include "common/iex/iex_tp.hpp"
-#include "common/itch/moldudp64.hpp"
+#include "common/feeds/iex/iex_tp.hpp"
+#include "common/feeds/itch/moldudp64.hpp"
 
 namespace tickpath::sim {
 

@@ -5,7 +5,7 @@
 
 #include "common/base/cpu.hpp"
 #include "common/base/memory.hpp"
-#include "common/itch/moldudp64.hpp"
+#include "common/feeds/itch/moldudp64.hpp"
 
 namespace tickpath::sim {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/base/counter.hpp"
-#include "common/itch/moldudp64.hpp"
+#include "common/feeds/itch/moldudp64.hpp"
 #include "common/net/multicast.hpp"
 #include "common/trace/stamp.hpp"
 #include "sim/market/published_feed.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/base/check.hpp"
-#include "common/itch/moldudp64.hpp"
+#include "common/feeds/itch/moldudp64.hpp"
 #include "sim/latency/latency_model.hpp"
 
 namespace tickpath::sim {

@@ -5,7 +5,7 @@
 #include <exception>
 
 #include "common/base/cpu.hpp"
-#include "sim/recordings/deep_recording.hpp"
+#include "common/feeds/recordings/deep_recording.hpp"
 
 namespace tickpath::sim {
 

@@ -13,8 +13,8 @@
 
 #include "common/base/counter.hpp"
 #include "common/control/feed_protocol.hpp"
-#include "sim/recordings/message_digest.hpp"
-#include "sim/recordings/recording.hpp"
+#include "common/feeds/recordings/message_digest.hpp"
+#include "common/feeds/recordings/recording.hpp"
 #include "sim/replay/message_queue.hpp"
 #include "sim/replay/pace.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "common/base/counter.hpp"
 #include "common/base/units.hpp"
-#include "common/itch/moldudp64.hpp"
+#include "common/feeds/itch/moldudp64.hpp"
 #include "common/net/udp_socket.hpp"
 #include "sim/replay/feed_line.hpp"
 

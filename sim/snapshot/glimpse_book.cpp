@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "common/itch/glimpse.hpp"
+#include "common/feeds/itch/glimpse.hpp"
 
 namespace tickpath::sim {
 namespace {

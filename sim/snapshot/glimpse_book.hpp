@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "common/book/book.hpp"
-#include "common/itch/codec.hpp"
-#include "common/itch/trading_day.hpp"
+#include "common/feeds/itch/codec.hpp"
+#include "common/feeds/itch/trading_day.hpp"
 
 namespace tickpath::sim {
 

@@ -18,7 +18,7 @@
 
 #include "common/base/cpu.hpp"
 #include "common/base/log_budget.hpp"
-#include "common/itch/soupbintcp.hpp"
+#include "common/feeds/itch/soupbintcp.hpp"
 #include "common/log/log.hpp"
 #include "common/net/socket_owner.hpp"
 #include "sim/snapshot/glimpse_book.hpp"

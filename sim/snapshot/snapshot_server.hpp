@@ -1,5 +1,5 @@
-// Answers GLIMPSE logins with the state of the feed (common/itch/glimpse.hpp), from a thread of its
-// own, so that the replay neither walks a book nor waits for a client.
+// Answers GLIMPSE logins with the state of the feed (common/feeds/itch/glimpse.hpp), from a thread
+// of its own, so that the replay neither walks a book nor waits for a client.
 //
 // The thread keeps books of its own by following every message that the feed sends, in order, and
 // takes a snapshot between two of them: so a snapshot is exactly what the messages before its
@@ -18,7 +18,7 @@
 #include "common/base/counter.hpp"
 #include "common/base/secret.hpp"
 #include "common/book/book.hpp"
-#include "common/itch/moldudp64.hpp"
+#include "common/feeds/itch/moldudp64.hpp"
 #include "common/net/endpoint.hpp"
 #include "sim/replay/message_queue.hpp"
 

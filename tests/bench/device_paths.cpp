@@ -16,7 +16,7 @@
 #include <optional>
 
 #include "common/base/error.hpp"
-#include "common/rdma/detail/verbs_features.hpp"
+#include "common/rdma/verbs/features.hpp"
 #include "tests/bench/report.hpp"
 #include "tests/bench/uc_pair.hpp"
 

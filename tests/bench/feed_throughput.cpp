@@ -26,11 +26,11 @@
 #include "common/base/cpu.hpp"
 #include "common/base/error.hpp"
 #include "common/clock/clock.hpp"
+#include "common/feeds/generator/generator.hpp"
 #include "common/net/multicast.hpp"
 #include "common/rdma/rdma.hpp"
 #include "mdh/datapath.hpp"
 #include "mdh/notes.hpp"
-#include "sim/generator/generator.hpp"
 #include "sim/replay/replayer.hpp"
 #include "tests/bench/report.hpp"
 

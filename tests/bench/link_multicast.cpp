@@ -289,9 +289,9 @@ class Reader {
     }
     if (label.empty()) return 0;
     latency.samples.print(label);
-    std::printf("  seen %lu, lapped %lu, recovered by READ %lu\n",
+    std::printf("  seen %lu, overrun %lu, recovered by READ %lu\n",
                 static_cast<unsigned long>(subscriber.counters().seen.get()),
-                static_cast<unsigned long>(subscriber.counters().lapped.get()),
+                static_cast<unsigned long>(subscriber.counters().overrun.get()),
                 static_cast<unsigned long>(subscriber.counters().multicast.recovered.get()));
     return 0;
   }

@@ -14,10 +14,10 @@
 #include "common/base/cpu.hpp"
 #include "common/base/random.hpp"
 #include "common/clock/clock.hpp"
+#include "common/feeds/generator/generator.hpp"
+#include "common/feeds/recordings/binary_file.hpp"
 #include "common/wire/order_id.hpp"
-#include "sim/generator/generator.hpp"
 #include "sim/market/market.hpp"
-#include "sim/recordings/binary_file.hpp"
 #include "tests/bench/report.hpp"
 #include "tests/support/generated_messages.hpp"
 

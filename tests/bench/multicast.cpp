@@ -46,7 +46,7 @@ static_assert(sizeof(Message) == kBytes);
 // Mapped by all processes: what each subscriber got.
 struct Shared {
   struct alignas(64) Got {
-    std::atomic<std::uint64_t> datagrams, lapped, writes;
+    std::atomic<std::uint64_t> datagrams, overrun, writes;
   };
   std::array<Got, kSubscribersMax> got;
   std::atomic<bool> stop;
@@ -101,7 +101,7 @@ class Subscriber {
         ::sched_yield();  // to the other subscribers of this core
       }
     }
-    got.lapped.store(datagrams_->counters().lapped, std::memory_order_relaxed);
+    got.overrun.store(datagrams_->counters().overrun, std::memory_order_relaxed);
   }
 
  private:
@@ -217,7 +217,7 @@ class Publisher {
 struct Figures {
   explicit Figures(std::size_t capacity) : datagram(capacity), writes(capacity) {}
   bench::Samples datagram, writes;
-  std::uint64_t arrived = 0, lapped = 0, written = 0;
+  std::uint64_t arrived = 0, overrun = 0, written = 0;
 };
 
 // About a microsecond: subscribers look at the line again before the next message.
@@ -261,7 +261,7 @@ void run_round(std::size_t subscribers, std::uint64_t messages, Shared& shared, 
   publishing.join();
   for (std::size_t i = 0; i < subscribers; ++i) {
     figures.arrived += shared.got[i].datagrams;
-    figures.lapped += shared.got[i].lapped;
+    figures.overrun += shared.got[i].overrun;
     figures.written += shared.got[i].writes;
   }
 }
@@ -289,10 +289,10 @@ int run(int argc, char** argv) {
     std::printf(
         "  of %llu datagrams %llu arrived, %llu were overwritten before; %llu WRITEs seen\n",
         static_cast<unsigned long long>(sent), static_cast<unsigned long long>(figures[i].arrived),
-        static_cast<unsigned long long>(figures[i].lapped),
+        static_cast<unsigned long long>(figures[i].overrun),
         static_cast<unsigned long long>(figures[i].written));
     // More would be a ring that hands out what was never sent; none, a bench of nothing.
-    TICKPATH_CHECK(figures[i].arrived > 0 && figures[i].arrived + figures[i].lapped <= sent,
+    TICKPATH_CHECK(figures[i].arrived > 0 && figures[i].arrived + figures[i].overrun <= sent,
                    "what arrives was sent");
   }
   bench::print_ratio("a datagram, 8 subscribers by 1, p50",

@@ -1,7 +1,8 @@
-// The memory of a price store for a whole market's busiest hour: what common/prices/DESIGN.md plans
-// for trades and quotes of 8,000 instruments, filled as it assumes, against what it takes. An hour
-// at half the rate goes before, so that rings have grown and wrapped. At the end every instrument's
-// last hour is read by READ and counted: nothing younger may be missing.
+// The memory of a price store for a whole market's busiest hour: what
+// common/stores/prices/DESIGN.md plans for trades and quotes of 8,000 instruments, filled as it
+// assumes, against what it takes. An hour at half the rate goes before, so that rings have grown
+// and wrapped. At the end every instrument's last hour is read by READ and counted: nothing younger
+// may be missing.
 //
 //   price_memory [--instruments N] [--trades N] [--quotes N]   entries an instrument, on average
 #include <algorithm>
@@ -16,8 +17,8 @@
 #include "common/base/check.hpp"
 #include "common/base/random.hpp"
 #include "common/clock/clock.hpp"
-#include "common/prices/price_client.hpp"
-#include "common/prices/price_store.hpp"
+#include "common/stores/prices/price_client.hpp"
+#include "common/stores/prices/price_store.hpp"
 #include "common/wire/directory.hpp"
 #include "tests/bench/one_host.hpp"
 #include "tests/bench/report.hpp"

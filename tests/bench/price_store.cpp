@@ -3,7 +3,7 @@
 // process. With
 // --redis the same beside Redis on this host, which keeps as many bytes under as many keys: over
 // its Unix socket and over TCP on loopback; one GET, GETs in a pipeline, MGET.
-#include "common/prices/price_store.hpp"
+#include "common/stores/prices/price_store.hpp"
 
 #include <cstdio>
 #include <memory>
@@ -13,7 +13,7 @@
 #include "common/base/check.hpp"
 #include "common/base/cpu.hpp"
 #include "common/base/error.hpp"
-#include "common/prices/price_client.hpp"
+#include "common/stores/prices/price_client.hpp"
 #include "common/wire/directory.hpp"
 #include "tests/bench/one_host.hpp"
 #include "tests/bench/price_store_redis.hpp"

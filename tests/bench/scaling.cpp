@@ -20,10 +20,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/feeds/generator/generator.hpp"
+#include "common/feeds/recordings/binary_file.hpp"
 #include "common/trace/analysis.hpp"
 #include "common/trace/stamp.hpp"
-#include "sim/generator/generator.hpp"
-#include "sim/recordings/binary_file.hpp"
 #include "tests/bench/report.hpp"
 #include "tests/support/process.hpp"
 

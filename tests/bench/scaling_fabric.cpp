@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 #include "common/base/cpu.hpp"
-#include "common/itch/moldudp64.hpp"
+#include "common/feeds/generator/generator.hpp"
+#include "common/feeds/itch/moldudp64.hpp"
 #include "common/link/link.hpp"
 #include "mdh/datapath.hpp"
 #include "mdh/notes.hpp"
-#include "sim/generator/generator.hpp"
 #include "strategy/datapath.hpp"
 #include "tests/bench/plugins.hpp"
 #include "tests/bench/report.hpp"

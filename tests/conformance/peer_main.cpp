@@ -255,8 +255,8 @@ class Peer {
     return value;
   }
 
-  // ring SLOTS COUNT BYTES: reads a ring of such slots at offset 0 as a lapped reader would -> "ok
-  // intact lapped torn". Each word of a slot is the sequence, the last one placed last.
+  // ring SLOTS COUNT BYTES: reads a ring of such slots at offset 0 as an overrun reader would ->
+  // "ok intact overrun torn". Each word of a slot is the sequence, the last one placed last.
   std::string ring(std::istringstream& words) {
     std::uint64_t slots = 0, count = 0, bytes = 0;
     words >> slots >> count >> bytes;
@@ -266,7 +266,7 @@ class Peer {
       return ring + (sequence % slots) * (last + 1);
     };
     std::vector<std::uint64_t> copy(last);
-    std::uint64_t intact = 0, lapped = 0, torn = 0;
+    std::uint64_t intact = 0, overrun = 0, torn = 0;
     const auto deadline =
         std::chrono::steady_clock::now() + std::chrono::milliseconds(scaled_ms(30'000));
     for (std::uint64_t expected = 1; expected <= count;) {
@@ -277,19 +277,19 @@ class Peer {
       }
       std::memcpy(copy.data(), slot(expected), last * 8);
       recheck_fence();
-      // The writer of the next lap places this slot's sequence last, but the slot before it earlier
-      // still: while that one is of this lap, nothing has touched the copy.
+      // The writer of the next pass places this slot's sequence last, but the slot before it
+      // earlier still: while that one is of this pass, nothing has touched the copy.
       const bool whole_lap = load_placed(slot(expected + slots - 1)[last]) < expected;
       if (sequence == expected && whole_lap) {
         const bool whole = std::all_of(copy.begin(), copy.end(),
                                        [&](std::uint64_t each) { return each == sequence; });
         (whole ? intact : torn) += 1;
       } else {
-        lapped += 1;
+        overrun += 1;
       }
       expected += 1;
     }
-    return "ok " + std::to_string(intact) + " " + std::to_string(lapped) + " " +
+    return "ok " + std::to_string(intact) + " " + std::to_string(overrun) + " " +
            std::to_string(torn);
   }
 

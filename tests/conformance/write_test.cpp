@@ -29,11 +29,11 @@ void Fabric::write_ring(std::uint64_t slots, std::uint64_t count, std::uint32_t 
     post(request);
     if (sequence % 64 == 0) expect_done(sequence);
   }
-  std::uint64_t intact = 0, lapped = 0, torn = 0;
+  std::uint64_t intact = 0, overrun = 0, torn = 0;
   const std::string answer = peer().answer();
-  ASSERT_EQ(std::sscanf(answer.c_str(), "%lu %lu %lu", &intact, &lapped, &torn), 3) << answer;
+  ASSERT_EQ(std::sscanf(answer.c_str(), "%lu %lu %lu", &intact, &overrun, &torn), 3) << answer;
   EXPECT_EQ(torn, 0u);
-  EXPECT_EQ(intact + lapped, count);
+  EXPECT_EQ(intact + overrun, count);
   EXPECT_GE(intact, slots - 1);  // at the least the last round is there in full
 }
 

@@ -13,7 +13,7 @@
 #include "common/base/error.hpp"
 #include "common/control/admin_client.hpp"
 #include "common/control/run_directory.hpp"
-#include "common/itch/moldudp64.hpp"
+#include "common/feeds/itch/moldudp64.hpp"
 #include "common/net/endpoint.hpp"
 #include "common/net/multicast.hpp"
 #include "tests/fault/fault_run.hpp"

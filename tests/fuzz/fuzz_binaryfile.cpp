@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "sim/recordings/binary_file.hpp"
+#include "common/feeds/recordings/binary_file.hpp"
 #include "tests/support/memory_source.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

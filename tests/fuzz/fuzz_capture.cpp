@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "sim/recordings/capture_recording.hpp"
+#include "common/feeds/recordings/capture_recording.hpp"
 #include "tests/support/memory_source.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

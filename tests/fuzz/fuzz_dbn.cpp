@@ -6,8 +6,8 @@
 #include <span>
 #include <utility>
 
-#include "sim/recordings/dbn_csv_reader.hpp"
-#include "sim/recordings/dbn_reader.hpp"
+#include "common/feeds/recordings/dbn_csv_reader.hpp"
+#include "common/feeds/recordings/dbn_reader.hpp"
 #include "tests/fuzz/itch_auditor.hpp"
 #include "tests/support/memory_source.hpp"
 

@@ -7,10 +7,10 @@
 #include <span>
 #include <utility>
 
-#include "common/iex/codec.hpp"
-#include "common/iex/deep_books.hpp"
-#include "common/iex/iex_tp.hpp"
-#include "sim/recordings/deep_to_itch.hpp"
+#include "common/feeds/iex/codec.hpp"
+#include "common/feeds/iex/deep_books.hpp"
+#include "common/feeds/iex/iex_tp.hpp"
+#include "common/feeds/recordings/deep_to_itch.hpp"
 #include "tests/fuzz/itch_auditor.hpp"
 #include "tests/support/memory_source.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "common/itch/codec.hpp"
+#include "common/feeds/itch/codec.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tickpath::itch;

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "sim/recordings/lobster.hpp"
+#include "common/feeds/recordings/lobster.hpp"
 #include "tests/fuzz/itch_auditor.hpp"
 #include "tests/support/memory_source.hpp"
 

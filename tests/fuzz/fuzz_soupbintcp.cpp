@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "common/itch/glimpse.hpp"
-#include "common/itch/soupbintcp.hpp"
+#include "common/feeds/itch/glimpse.hpp"
+#include "common/feeds/itch/soupbintcp.hpp"
 
 namespace {
 

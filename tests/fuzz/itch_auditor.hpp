@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <unordered_map>
 
-#include "common/itch/codec.hpp"
-#include "sim/recordings/recording.hpp"
+#include "common/feeds/itch/codec.hpp"
+#include "common/feeds/recordings/recording.hpp"
 
 namespace tickpath::itch {
 

@@ -6,10 +6,10 @@
 #include "common/base/error.hpp"
 #include "common/clock/clock.hpp"
 #include "common/control/admin_client.hpp"
+#include "common/feeds/iex/iex_tp.hpp"
+#include "common/feeds/recordings/iex_capture_reader.hpp"
 #include "common/files/capture_writer.hpp"
-#include "common/iex/iex_tp.hpp"
 #include "common/market/market_reader.hpp"
-#include "sim/recordings/iex_capture_reader.hpp"
 #include "tests/support/pipeline.hpp"
 #include "tests/support/provider.hpp"
 #include "tests/support/quotes_compared.hpp"
@@ -26,7 +26,7 @@ using test_support::QuotesCompared;
 struct Subscriber {
   void on_update(const wire::BookUpdate& update) noexcept { updates.push_back(update); }
   void on_image(const wire::BookImage&) noexcept {}
-  void on_lapped(std::uint64_t lost) noexcept { lapped += lost; }
+  void on_overrun(std::uint64_t lost) noexcept { overrun += lost; }
   void on_directory(const wire::DirectoryEntry& row) noexcept {
     std::string name(row.symbol, 8);
     name.erase(name.find_last_not_of(' ') + 1);
@@ -43,7 +43,7 @@ struct Subscriber {
   }
   std::vector<wire::BookUpdate> updates;
   std::map<std::uint32_t, std::string> names;
-  std::uint64_t lapped = 0;
+  std::uint64_t overrun = 0;
 };
 
 DeepQuote quote_of(const wire::BookUpdate& u) {
@@ -112,7 +112,7 @@ class DeepPipeline : public ::testing::Test {
     for (const auto& each : {sim.get(), mdh.get()}) each->signal(SIGTERM);
     EXPECT_EQ(sim->wait(test_support::kPatience).exit_code, 0) << sim->output();
     EXPECT_EQ(mdh->wait(test_support::kPatience).exit_code, 0) << mdh->output();
-    EXPECT_EQ(seen_.lapped, 0u);
+    EXPECT_EQ(seen_.overrun, 0u);
     EXPECT_EQ(feed_.at("missed_messages"), 0);
     EXPECT_EQ(feed_.at("malformed_packets"), 0);
     EXPECT_EQ(feed_.at("malformed_messages"), 0);

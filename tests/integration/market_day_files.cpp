@@ -4,9 +4,9 @@
 #include <functional>
 #include <span>
 
-#include "common/iex/codec.hpp"
-#include "common/iex/iex_tp.hpp"
-#include "sim/recordings/binary_file.hpp"
+#include "common/feeds/iex/codec.hpp"
+#include "common/feeds/iex/iex_tp.hpp"
+#include "common/feeds/recordings/binary_file.hpp"
 #include "tests/support/dbn_bytes.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/lobster_files.hpp"

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "common/control/admin_client.hpp"
+#include "common/feeds/recordings/recording.hpp"
 #include "common/files/packet_capture.hpp"
-#include "sim/recordings/recording.hpp"
 #include "tests/support/finished.hpp"
 #include "tests/support/pipeline.hpp"
 

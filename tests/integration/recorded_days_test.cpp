@@ -16,7 +16,7 @@
 
 #include "common/base/error.hpp"
 #include "common/control/admin_client.hpp"
-#include "sim/recordings/deep_recording.hpp"
+#include "common/feeds/recordings/deep_recording.hpp"
 #include "tests/integration/market_day_files.hpp"
 #include "tests/support/csv.hpp"
 #include "tests/support/finished.hpp"

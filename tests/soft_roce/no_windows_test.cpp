@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "common/rdma/detail/verbs_device.hpp"
+#include "common/rdma/verbs/device.hpp"
 #include "tests/support/provider.hpp"
 
 namespace tickpath::rdma {

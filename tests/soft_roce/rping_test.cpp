@@ -15,7 +15,7 @@
 #include <endian.h>
 #include <gtest/gtest.h>
 
-#include "common/rdma/detail/verbs_device.hpp"
+#include "common/rdma/verbs/device.hpp"
 #include "tests/support/process.hpp"
 #include "tests/support/provider.hpp"
 

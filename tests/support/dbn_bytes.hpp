@@ -1,10 +1,10 @@
-// Files of Databento DBN, written by the layout in sim/recordings/dbn.hpp.
+// Files of Databento DBN, written by the layout in common/feeds/recordings/dbn.hpp.
 #pragma once
 
 #include <algorithm>
 #include <cstring>
 
-#include "sim/recordings/dbn.hpp"
+#include "common/feeds/recordings/dbn.hpp"
 
 namespace tickpath::test_support {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "common/base/random.hpp"
-#include "common/iex/codec.hpp"
+#include "common/feeds/iex/codec.hpp"
 
 namespace tickpath::test_support {
 

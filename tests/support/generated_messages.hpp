@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/itch/detail/byte_order.hpp"
-#include "sim/generator/generator.hpp"
-#include "sim/recordings/binary_file.hpp"
+#include "common/feeds/generator/generator.hpp"
+#include "common/feeds/itch/detail/byte_order.hpp"
+#include "common/feeds/recordings/binary_file.hpp"
 
 namespace tickpath::test_support {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "common/itch/codec.hpp"
+#include "common/feeds/itch/codec.hpp"
 
 namespace tickpath::test_support {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <type_traits>
 
-#include "common/iex/codec.hpp"
+#include "common/feeds/iex/codec.hpp"
 
 namespace tickpath::cli {
 namespace {

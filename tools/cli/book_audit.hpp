@@ -11,8 +11,8 @@
 
 #include "common/book/book.hpp"
 #include "common/book/crossed_books.hpp"
-#include "common/iex/deep_books.hpp"
-#include "common/itch/trading_day.hpp"
+#include "common/feeds/iex/deep_books.hpp"
+#include "common/feeds/itch/trading_day.hpp"
 #include "common/wire/book_update.hpp"
 #include "mdh/book_handler.hpp"
 

@@ -16,7 +16,7 @@
 #include "common/clock/clock.hpp"
 #include "common/control/json.hpp"
 #include "common/control/long_names.hpp"
-#include "common/home/reader.hpp"
+#include "common/stores/home/reader.hpp"
 #include "common/wire/names.hpp"
 #include "tools/cli/command_main.hpp"
 #include "tools/cli/commands.hpp"

@@ -306,11 +306,11 @@ class Checker {
             counts[i].second);
   }
 
-  // A risk that was lapped by events has forgotten the orders that were open by then.
+  // A risk that was overrun by events has forgotten the orders that were open by then.
   bool knows_orders(const std::string& program) {
     return program != "risk" || std::ranges::all_of(all(program), [](const Summary* risk) {
              return std::ranges::all_of(risk->events,
-                                        [](const RingFlow& ring) { return ring.lapped == 0; });
+                                        [](const RingFlow& ring) { return ring.overrun == 0; });
            });
   }
 
@@ -377,10 +377,10 @@ class Checker {
         RingFlow seen;  // of a venue's shards it has a ring each
         for (const RingFlow& flow : reader->*flows) {
           seen.seen += flow.seen;
-          seen.lapped += flow.lapped;
+          seen.overrun += flow.overrun;
         }
-        equal(what + ": published by " + writer->name + " to " + reader->name + " = seen + lapped",
-              {sum(published)}, {seen.seen, seen.lapped});
+        equal(what + ": published by " + writer->name + " to " + reader->name + " = seen + overrun",
+              {sum(published)}, {seen.seen, seen.overrun});
       }
   }
 

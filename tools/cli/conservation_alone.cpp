@@ -45,7 +45,7 @@ Terms foreign_figures(const Summary& summary) {
   if (!mdh && !sim) terms.push_back(summary.feed_messages);
   // A writer's rings: it knows nothing of what readers found.
   for (const RingFlow& ring : mdh ? summary.ticks : oeg ? summary.events : std::vector<RingFlow>{})
-    terms.insert(terms.end(), {ring.seen, ring.lapped});
+    terms.insert(terms.end(), {ring.seen, ring.overrun});
   if (strategy)
     for (const PositionSummary& row : summary.positions)
       terms.push_back(static_cast<std::uint64_t>(row.fees));

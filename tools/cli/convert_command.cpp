@@ -4,7 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "sim/recordings/deep_to_itch.hpp"
+#include "common/feeds/recordings/deep_to_itch.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/recording_writer.hpp"
 

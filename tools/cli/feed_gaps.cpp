@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "common/iex/iex_tp.hpp"
-#include "common/itch/moldudp64.hpp"
+#include "common/feeds/iex/iex_tp.hpp"
+#include "common/feeds/itch/moldudp64.hpp"
 
 namespace tickpath::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "common/clock/clock.hpp"
-#include "common/itch/moldudp64.hpp"
+#include "common/feeds/itch/moldudp64.hpp"
 
 namespace tickpath::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <filesystem>
 
 #include "common/base/error.hpp"
-#include "sim/flow/hawkes_fit.hpp"
-#include "sim/recordings/recording.hpp"
+#include "common/feeds/flow/hawkes_fit.hpp"
+#include "common/feeds/recordings/recording.hpp"
 
 namespace tickpath::cli {
 

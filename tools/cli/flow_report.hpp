@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "sim/flow/report.hpp"
-#include "sim/generator/generator.hpp"
+#include "common/feeds/flow/report.hpp"
+#include "common/feeds/generator/generator.hpp"
 
 namespace tickpath::cli {
 

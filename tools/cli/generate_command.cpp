@@ -5,9 +5,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "sim/flow/parameter_file.hpp"
-#include "sim/generator/generator.hpp"
-#include "sim/generator/venues.hpp"
+#include "common/feeds/flow/parameter_file.hpp"
+#include "common/feeds/generator/generator.hpp"
+#include "common/feeds/generator/venues.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/flow_report.hpp"
 #include "tools/cli/progress_bar.hpp"

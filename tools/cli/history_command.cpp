@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "common/base/utc.hpp"
+#include "common/feeds/recordings/several_files.hpp"
 #include "common/net/secret_file.hpp"
-#include "sim/recordings/several_files.hpp"
 #include "tools/cli/command_main.hpp"
 #include "tools/cli/commands.hpp"
 #include "tools/cli/progress_bar.hpp"

@@ -11,7 +11,7 @@
 
 #include "common/config/values.hpp"
 #include "common/control/long_names.hpp"
-#include "common/prices/price_client.hpp"
+#include "common/stores/prices/price_client.hpp"
 #include "common/wire/directory.hpp"
 #include "common/wire/grants.hpp"
 #include "common/wire/hello.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/control/json.hpp"
-#include "common/prices/price_client.hpp"
+#include "common/stores/prices/price_client.hpp"
 
 namespace tickpath::cli {
 

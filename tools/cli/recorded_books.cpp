@@ -6,9 +6,9 @@
 
 #include "common/base/error.hpp"
 #include "common/book/book.hpp"
-#include "common/itch/trading_day.hpp"
+#include "common/feeds/itch/trading_day.hpp"
+#include "common/feeds/recordings/recording.hpp"
 #include "mdh/book_handler.hpp"
-#include "sim/recordings/recording.hpp"
 
 namespace tickpath::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include "common/base/format.hpp"
 #include "common/base/names.hpp"
 #include "common/base/utc.hpp"
-#include "common/iex/codec.hpp"
-#include "common/itch/codec.hpp"
+#include "common/feeds/iex/codec.hpp"
+#include "common/feeds/itch/codec.hpp"
 #include "tools/cli/progress_bar.hpp"
 #include "tools/cli/recording_writer.hpp"
 

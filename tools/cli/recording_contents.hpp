@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/recordings/iex_capture_reader.hpp"
-#include "sim/recordings/recording.hpp"
+#include "common/feeds/recordings/iex_capture_reader.hpp"
+#include "common/feeds/recordings/recording.hpp"
 #include "tools/cli/book_audit.hpp"
 
 namespace tickpath::cli {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "common/base/format.hpp"
-#include "common/itch/codec.hpp"
-#include "common/itch/trading_day.hpp"
-#include "sim/recordings/binary_file.hpp"
+#include "common/feeds/itch/codec.hpp"
+#include "common/feeds/itch/trading_day.hpp"
+#include "common/feeds/recordings/binary_file.hpp"
 #include "tools/cli/progress_bar.hpp"
 
 namespace tickpath::cli {

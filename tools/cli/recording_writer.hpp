@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/recordings/recording.hpp"
+#include "common/feeds/recordings/recording.hpp"
 
 namespace tickpath::cli {
 

@@ -13,7 +13,7 @@
 #include "common/base/format.hpp"
 #include "common/clock/clock.hpp"
 #include "common/control/json.hpp"
-#include "common/values/value_client.hpp"
+#include "common/stores/values/value_client.hpp"
 #include "common/wire/hello.hpp"
 #include "tools/cli/command_main.hpp"
 #include "tools/cli/commands.hpp"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/format.hpp"
-#include "sim/recordings/recording.hpp"
+#include "common/feeds/recordings/recording.hpp"
 #include "tools/cli/progress_bar.hpp"
 
 namespace tickpath::cli {

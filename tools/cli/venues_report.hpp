@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/flow/venue_comparison.hpp"
+#include "common/feeds/flow/venue_comparison.hpp"
 
 namespace tickpath::cli {
 

@@ -75,7 +75,7 @@ std::vector<Gid> gids_of(const Machine& machine, const Port& port) {
   return gids;
 }
 
-// As the verbs provider ranks them (verbs_choice.cpp): RoCE v2, IPv4 before IPv6. nullptr: none
+// As the verbs provider ranks them (verbs/choice.cpp): RoCE v2, IPv4 before IPv6. nullptr: none
 // will do.
 const Gid* chosen(const std::vector<Gid>& gids) {
   const Gid* best = nullptr;

@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "common/base/error.hpp"
-#include "sim/recordings/message_digest.hpp"
-#include "sim/recordings/recording.hpp"
+#include "common/feeds/recordings/message_digest.hpp"
+#include "common/feeds/recordings/recording.hpp"
 
 namespace tickpath::history {
 namespace {

@@ -10,8 +10,8 @@
 namespace tickpath::history {
 
 struct RecordingIdentity {
-  std::uint64_t messages = 0;    // the first so many ...
-  std::uint64_t digest = 0;      // ... have this digest (sim/recordings/message_digest.hpp)
+  std::uint64_t messages = 0;  // the first so many ...
+  std::uint64_t digest = 0;    // ... have this digest (common/feeds/recordings/message_digest.hpp)
   std::int64_t midnight_ns = 0;  // before the first message; 0: it is of no day that is known
 };
 

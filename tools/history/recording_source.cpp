@@ -7,10 +7,10 @@
 
 #include "common/base/error.hpp"
 #include "common/book/book.hpp"
-#include "common/itch/codec.hpp"
-#include "common/itch/trading_day.hpp"
-#include "sim/recordings/recording.hpp"
-#include "sim/recordings/several_files.hpp"
+#include "common/feeds/itch/codec.hpp"
+#include "common/feeds/itch/trading_day.hpp"
+#include "common/feeds/recordings/recording.hpp"
+#include "common/feeds/recordings/several_files.hpp"
 #include "tools/history/row_writer.hpp"
 
 namespace tickpath::history {

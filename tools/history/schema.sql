@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS recordings
 (
     run String,
     messages UInt64,                   -- of the feed, as far as the last load came
-    digest UInt64,                     -- of these (sim/recordings/message_digest.hpp)
+    digest UInt64,                     -- of these (common/feeds/recordings/message_digest.hpp)
     midnight_ns Int64,                 -- before the first one, nanoseconds since the Unix epoch
     version UInt64
 )

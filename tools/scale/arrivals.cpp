@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "common/base/error.hpp"
-#include "sim/recordings/recording.hpp"
+#include "common/feeds/recordings/recording.hpp"
 
 namespace tickpath::scale {
 

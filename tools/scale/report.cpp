@@ -158,7 +158,7 @@ std::string losses(const SimulationResult& simulated) {
   };
   return text("Lost at the socket", flow.lost, flow.messages) + ", " +
          text("skipped on a connection", flow.skipped, flow.posted) + ", " +
-         text("lapped", flow.lapped, flow.arrived) + "; fullest ring " +
+         text("overrun", flow.overrun, flow.arrived) + "; fullest ring " +
          percent(simulated.ring_used_max) + ", fullest socket buffer " +
          percent(simulated.buffer_used_max) + ".\n";
 }
@@ -239,7 +239,7 @@ std::string report_json(const Scenario& scenario, const Analysis& analysis,
                       {"posted", flow.posted},
                       {"skipped", flow.skipped},
                       {"arrived", flow.arrived},
-                      {"lapped", flow.lapped},
+                      {"overrun", flow.overrun},
                       {"taken", flow.taken},
                       {"orders", flow.orders},
                       {"sent", flow.sent},

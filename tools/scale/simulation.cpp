@@ -306,7 +306,7 @@ class Simulation {
     result_.ring_used_max =
         std::max(result_.ring_used_max, static_cast<double>(unread) / static_cast<double>(room));
     if (unread >= room) {
-      ++result_.flow.lapped;
+      ++result_.flow.overrun;
       return;
     }
     ++result_.flow.taken;

@@ -3,10 +3,11 @@
 // place has to do in a second, the other lets messages pass.
 //
 // What is in it: packets in mdh's socket buffer, which loses what it has no room for; WRITEs on
-// connections, which skip what is beyond their depth; rings, which lap a reader that falls behind
-// by their length; orders, replication, reports, drop copy. What is not: switches (a constant hop),
-// PCIe, acknowledgements (they go the other way, and are shorter), retransmission, scheduling and
-// caches: a core takes as long for a message in a queue of thousands as for the first.
+// connections, which skip what is beyond their depth; rings, which overrun a reader that falls
+// behind by their length; orders, replication, reports, drop copy. What is not: switches (a
+// constant hop), PCIe, acknowledgements (they go the other way, and are shorter), retransmission,
+// scheduling and caches: a core takes as long for a message in a queue of thousands as for the
+// first.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +37,7 @@ struct Flow {
   std::uint64_t posted = 0;    // WRITEs of updates: messages that were not lost, by deliveries
   std::uint64_t skipped = 0;   // of them, the connection was full
   std::uint64_t arrived = 0;   // updates in the ring of a subscriber
-  std::uint64_t lapped = 0;    // of them, overwritten before they were read
+  std::uint64_t overrun = 0;   // of them, overwritten before they were read
   std::uint64_t taken = 0;     // by a subscriber's core
   std::uint64_t images_skipped = 0;  // put off, for the same reason
   std::uint64_t orders = 0;          // decided

@@ -58,7 +58,7 @@ class MulticastReceiver final : public OneSidedClient {
   // ring: the publisher's region; images: its table.
   void attach(Connection& connection, const rdma::RemoteRegion& ring,
               const rdma::RemoteRegion& images) noexcept;
-  // The reader goes on at `next`: after the join, and when it was lapped.
+  // The reader goes on at `next`: after the join, and when it was overrun.
   void begin(std::uint64_t next) noexcept;
   // Takes datagrams, and asks for what is missing. next: the reader's, who is done with all before.
   void step(std::uint64_t next) noexcept;

@@ -57,7 +57,7 @@ struct SubscriberStatus {
   bool multicast;  // it takes datagrams, and is not written to
 };
 
-// What one subscriber was sent between joining and leaving: its side finds as many seen or lapped,
+// What one subscriber was sent between joining and leaving: its side finds as many seen or overrun,
 // unless updates were published while it left.
 struct SubscriberAccount {
   std::uint32_t id;

@@ -63,7 +63,7 @@ void Subscriber<T, Image>::adopt(Session& session, Handler& handler) noexcept {
   watermark_version_ = 0;
   MulticastCounters& multicast = counters_.multicast;
   for (Counter* counter :
-       {&counters_.published, &counters_.seen, &counters_.lapped, &counters_.laps,
+       {&counters_.published, &counters_.seen, &counters_.overrun, &counters_.overruns,
         &counters_.resyncs, &counters_.images, &counters_.conserved, &multicast.datagrams,
         &multicast.duplicates, &multicast.gaps, &multicast.recovered, &multicast.images_recovered,
         &multicast.verified, &multicast.foreign, &multicast.malformed, &multicast.dropped})
@@ -102,7 +102,7 @@ bool Subscriber<T, Image>::turn_multicast(Handler& handler) noexcept {
   // What came before it is handed over first; images that are being shown are shown to the end.
   if (receiver_->lost_to() != 0 && state_ == SubscriberState::kLive &&
       next_ == receiver_->frontier()) [[unlikely]] {
-    lap(std::max(receiver_->lost_to(), next_) + 1, handler);
+    overrun(std::max(receiver_->lost_to(), next_) + 1, handler);
     receiver_->begin(next_);
   }
   return true;
@@ -132,8 +132,8 @@ std::size_t Subscriber<T, Image>::poll_ring(Handler& handler, std::size_t batch)
     const SlotStatus status = ring_.read(next_, update);
     if (status == SlotStatus::kNone) [[likely]]
       break;
-    if (status == SlotStatus::kLapped) [[unlikely]] {
-      lap(ring_.live_position(next_) + 1, handler);
+    if (status == SlotStatus::kOverrun) [[unlikely]] {
+      overrun(ring_.live_position(next_) + 1, handler);
       return count + 1;
     }
     hand_over(update, handler);
@@ -150,7 +150,7 @@ std::size_t Subscriber<T, Image>::poll_immediate(Handler& handler, std::size_t b
     T update;
     const std::uint64_t sequence = ring_.take(taken_, update);
     if (sequence > next_) [[unlikely]] {
-      lap(sequence, handler);  // the publisher had no receive of ours for those between
+      overrun(sequence, handler);  // the publisher had no receive of ours for those between
       if (state_ != SubscriberState::kLive) return count + 1;
     }
     ++taken_;
@@ -169,7 +169,7 @@ void Subscriber<T, Image>::hand_over(const T& update, Handler& handler) noexcept
     if (sequence <= image_sequence_max_) [[unlikely]] {
       const std::uint32_t index = handler.image_index(update);
       if (index < current_->image_count && sequence <= current_->image_sequence[index]) {
-        counters_.lapped.add();  // the image that was shown includes it
+        counters_.overrun.add();  // the image that was shown includes it
         return;
       }
     }
@@ -181,12 +181,12 @@ void Subscriber<T, Image>::hand_over(const T& update, Handler& handler) noexcept
 // Everything from next_ to new_next - 1 is lost.
 template <SlotPayload T, ImagePayload Image>
 template <class Handler>
-void Subscriber<T, Image>::lap(std::uint64_t new_next, Handler& handler) noexcept {
+void Subscriber<T, Image>::overrun(std::uint64_t new_next, Handler& handler) noexcept {
   const std::uint64_t lost = new_next - next_;
   next_ = new_next;
-  counters_.lapped.add(lost);
-  counters_.laps.add();
-  if constexpr (requires { handler.on_lapped(lost); }) handler.on_lapped(lost);
+  counters_.overrun.add(lost);
+  counters_.overruns.add();
+  if constexpr (requires { handler.on_overrun(lost); }) handler.on_overrun(lost);
   if (current_->image_count != 0) start_from(next_);
 }
 
@@ -268,11 +268,11 @@ void Subscriber<T, Image>::look_around(Handler& handler) noexcept {
   if (update_waits()) return;
   if (watermark_.closed != 0) {
     if (next_ <= watermark_.published_sequence)
-      return lap(watermark_.published_sequence + 1, handler);  // images once more, then the end
+      return overrun(watermark_.published_sequence + 1, handler);  // images once more, then the end
     if (receiver_ != nullptr) confirm_close();
     return leave(LinkEvent::kClosed, handler);
   }
-  if (skipped) return lap(watermark_.skipped_sequence + 1, handler);
+  if (skipped) return overrun(watermark_.skipped_sequence + 1, handler);
   if (lost) leave(LinkEvent::kLost, handler);
 }
 
@@ -291,7 +291,7 @@ void Subscriber<T, Image>::finish_counts() noexcept {
   const std::uint64_t known = std::max(watermark_.published_sequence, next_ - 1);
   if (watermark_version_ == 0) return;  // it never joined
   counters_.published.set(known - watermark_.join_sequence);
-  const bool whole = counters_.published.get() == counters_.seen.get() + counters_.lapped.get();
+  const bool whole = counters_.published.get() == counters_.seen.get() + counters_.overrun.get();
   counters_.conserved.set(watermark_.closed != 0 && whole ? 1 : 0);
 }
 
@@ -351,7 +351,7 @@ void Subscriber<T, Image>::close() noexcept {
   if (current_ == nullptr) return;
   // A subscriber that waited for images to the end has lost all updates that it knows of.
   if (state_ == SubscriberState::kResyncing && next_ <= watermark_.published_sequence) {
-    counters_.lapped.add(watermark_.published_sequence + 1 - next_);
+    counters_.overrun.add(watermark_.published_sequence + 1 - next_);
     next_ = watermark_.published_sequence + 1;
   }
   // What is published from here on, while it goes, is in nobody's account.

@@ -7,7 +7,7 @@ import struct
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 WIRE_VERSION = int(re.search(r"kWireVersion = (\d+)", (ROOT / "common/wire/constants.hpp").read_text()).group(1))
-SETUP_VERSION = int(re.search(r"kVersion = (\d+)", (ROOT / "common/rdma/detail/shm_setup.hpp").read_text()).group(1))
+SETUP_VERSION = int(re.search(r"kVersion = (\d+)", (ROOT / "common/rdma/shm/setup.hpp").read_text()).group(1))
 
 
 def connect(address, kind=socket.SOCK_STREAM):

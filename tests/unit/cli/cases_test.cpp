@@ -2,8 +2,8 @@
 // folders' READMEs say where each is from, and what is right.
 #include <nlohmann/json.hpp>
 
-#include "common/itch/codec.hpp"
-#include "common/itch/trading_day.hpp"
+#include "common/feeds/itch/codec.hpp"
+#include "common/feeds/itch/trading_day.hpp"
 #include "tests/support/recordings.hpp"
 #include "tests/unit/cli/recording_commands.hpp"
 

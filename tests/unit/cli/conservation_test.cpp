@@ -53,7 +53,7 @@ TEST(Conservation, FindsEachWayInWhichItCanBreak) {
        "channel: reports sent by oeg to strategy 1 = received by strategy"},
       {[](FiveSides& run) { --run.oeg.strategies[0].requests; },
        "channel: requests sent by strategy 1 = received by oeg"},
-      {[](FiveSides& run) { --run.oeg.ticks[0].lapped; }, "ticks: published by mdh to oeg"},
+      {[](FiveSides& run) { --run.oeg.ticks[0].overrun; }, "ticks: published by mdh to oeg"},
       {[](FiveSides& run) { ++run.oeg.reports->dropped; },
        "reports: that found their strategy gone"},
       {[](FiveSides& run) { ++run.oeg.reports->fills; }, "fills: reported by sim"},
@@ -125,11 +125,11 @@ TEST(Conservation, LeavesOpenHowTheVenueAnsweredCancelsOfOegsOwn) {
                         "its own: 2 is not 3 and at most 3"));
 }
 
-TEST(Conservation, DoesNotAskARiskThatWasLappedForOpenOrders) {
+TEST(Conservation, DoesNotAskARiskThatWasOverrunForOpenOrders) {
   FiveSides run;
   for (Summary* summary : {&run.sim, &run.oeg, &run.strategy}) summary->open_orders = 1;
   EXPECT_FALSE(run.check().holds());
-  --run.risk.events[0].seen, ++run.risk.events[0].lapped;
+  --run.risk.events[0].seen, ++run.risk.events[0].overrun;
   EXPECT_TRUE(run.check().holds()) << to_text(run.check());
 }
 

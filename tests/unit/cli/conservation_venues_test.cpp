@@ -246,9 +246,10 @@ TEST(Conservation, OfTwoShardsHoldsOverTheirSums) {
   const Conservation conservation = TwoShards().check();
   EXPECT_TRUE(conservation.holds()) << to_text(conservation);
   const std::string text = in_one_line(to_text(conservation));
-  for (const char* line : {"channel: requests sent by strategy 1 = received by oeg: 28 = 28",
-                           "ticks: published by mdh to strategy = seen + lapped: 2000 = 1690 + 310",
-                           "feed: messages sent by sim = taken by mdh-2 + counted as missed"})
+  for (const char* line :
+       {"channel: requests sent by strategy 1 = received by oeg: 28 = 28",
+        "ticks: published by mdh to strategy = seen + overrun: 2000 = 1690 + 310",
+        "feed: messages sent by sim = taken by mdh-2 + counted as missed"})
     EXPECT_THAT(text, HasSubstr(line));
 }
 

@@ -1,11 +1,11 @@
 // Recordings of several days: what inspect says of them, and that a converted one is the same.
 #include <nlohmann/json.hpp>
 
-#include "common/iex/codec.hpp"
-#include "common/iex/iex_tp.hpp"
-#include "common/itch/codec.hpp"
-#include "sim/recordings/binary_file.hpp"
-#include "sim/recordings/several_files.hpp"
+#include "common/feeds/iex/codec.hpp"
+#include "common/feeds/iex/iex_tp.hpp"
+#include "common/feeds/itch/codec.hpp"
+#include "common/feeds/recordings/binary_file.hpp"
+#include "common/feeds/recordings/several_files.hpp"
 #include "sim/replay/pace.hpp"
 #include "tests/unit/cli/recording_commands.hpp"
 #include "tests/unit/itch/capture_test_support.hpp"

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/recordings/recording.hpp"
+#include "common/feeds/recordings/recording.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/thrown.hpp"
 #include "tools/cli/commands.hpp"

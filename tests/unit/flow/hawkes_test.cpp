@@ -1,13 +1,13 @@
 // The generator's flow against the recording that it was measured on, against a Poisson flow that
 // must fail the same checks, and the fit against a process whose parameters are known.
-#include "sim/generator/detail/hawkes.hpp"
+#include "common/feeds/generator/detail/hawkes.hpp"
 
 #include <cmath>
 
-#include "sim/flow/hawkes_fit.hpp"
-#include "sim/flow/parameter_file.hpp"
-#include "sim/flow/statistics.hpp"
-#include "sim/generator/generator.hpp"
+#include "common/feeds/flow/hawkes_fit.hpp"
+#include "common/feeds/flow/parameter_file.hpp"
+#include "common/feeds/flow/statistics.hpp"
+#include "common/feeds/generator/generator.hpp"
 #include "tests/support/process.hpp"
 #include "tests/support/recordings.hpp"
 #include "tests/support/sanitized.hpp"

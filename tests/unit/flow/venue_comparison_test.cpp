@@ -1,4 +1,4 @@
-#include "sim/flow/venue_comparison.hpp"
+#include "common/feeds/flow/venue_comparison.hpp"
 
 #include <array>
 #include <memory>
@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "common/base/error.hpp"
-#include "common/itch/codec.hpp"
-#include "sim/generator/venues.hpp"
+#include "common/feeds/generator/venues.hpp"
+#include "common/feeds/itch/codec.hpp"
 
 namespace tickpath::flow {
 namespace {
@@ -156,7 +156,7 @@ double share(std::uint64_t part, std::uint64_t whole) {
 class GeneratedVenues : public testing::TestWithParam<std::uint64_t> {};
 INSTANTIATE_TEST_SUITE_P(Seeds, GeneratedVenues, testing::Range<std::uint64_t>(1, 4));
 
-// The ranges of sim/generator/DESIGN.md, "Several venues".
+// The ranges of common/feeds/generator/DESIGN.md, "Several venues".
 TEST_P(GeneratedVenues, AreLockedAndCrossedForAsLongAsTheDesignSays) {
   SCOPED_TRACE("seed " + std::to_string(GetParam()));
   const VenueComparison all = generated(GetParam(), itch::VenueMarket::kLagNs, {60, 40});

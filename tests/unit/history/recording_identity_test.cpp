@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/itch/codec.hpp"
-#include "sim/recordings/binary_file.hpp"
+#include "common/feeds/itch/codec.hpp"
+#include "common/feeds/recordings/binary_file.hpp"
 #include "tests/support/folder.hpp"
 #include "tools/history/stored_identity.hpp"
 

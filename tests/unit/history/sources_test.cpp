@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/itch/codec.hpp"
+#include "common/feeds/itch/codec.hpp"
+#include "common/feeds/recordings/binary_file.hpp"
 #include "oeg/journal.hpp"
-#include "sim/recordings/binary_file.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/thrown.hpp"
 #include "tools/history/journal_source.hpp"

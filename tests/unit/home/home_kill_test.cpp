@@ -12,10 +12,10 @@
 #include <sys/mman.h>
 
 #include "common/base/random.hpp"
-#include "common/home/owner.hpp"
-#include "common/home/reader.hpp"
-#include "common/home/writer.hpp"
 #include "common/link/handshake.hpp"
+#include "common/stores/home/owner.hpp"
+#include "common/stores/home/reader.hpp"
+#include "common/stores/home/writer.hpp"
 #include "common/wire/hello.hpp"
 #include "tests/support/child.hpp"
 #include "tests/support/sanitized.hpp"

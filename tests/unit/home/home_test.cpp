@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "common/home/owner.hpp"
-#include "common/home/reader.hpp"
-#include "common/home/writer.hpp"
 #include "common/link/handshake.hpp"
+#include "common/stores/home/owner.hpp"
+#include "common/stores/home/reader.hpp"
+#include "common/stores/home/writer.hpp"
 #include "common/wire/directory.hpp"
 #include "common/wire/hello.hpp"
 #include "tests/unit/link/fabric.hpp"

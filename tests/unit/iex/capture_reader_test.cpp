@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include "common/book/crossed_books.hpp"
+#include "common/feeds/recordings/binary_file.hpp"
+#include "common/feeds/recordings/deep_recording.hpp"
+#include "common/feeds/recordings/deep_to_itch.hpp"
+#include "common/feeds/recordings/iex_capture_reader.hpp"
 #include "mdh/book_handler.hpp"
-#include "sim/recordings/binary_file.hpp"
-#include "sim/recordings/deep_recording.hpp"
-#include "sim/recordings/deep_to_itch.hpp"
-#include "sim/recordings/iex_capture_reader.hpp"
 #include "tests/support/deep_market.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/thrown.hpp"

@@ -3,9 +3,9 @@
 #include <array>
 #include <span>
 
-#include "common/iex/codec.hpp"
-#include "common/iex/deep_books.hpp"
-#include "sim/recordings/iex_capture_reader.hpp"
+#include "common/feeds/iex/codec.hpp"
+#include "common/feeds/iex/deep_books.hpp"
+#include "common/feeds/recordings/iex_capture_reader.hpp"
 #include "tests/support/quotes_compared.hpp"
 #include "tests/support/recordings.hpp"
 

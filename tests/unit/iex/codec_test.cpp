@@ -1,5 +1,5 @@
 // DEEP and TOPS messages, byte for byte.
-#include "common/iex/codec.hpp"
+#include "common/feeds/iex/codec.hpp"
 
 #include <array>
 #include <string>

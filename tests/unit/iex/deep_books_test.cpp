@@ -1,11 +1,11 @@
 // Books built from DEEP messages.
-#include "common/iex/deep_books.hpp"
+#include "common/feeds/iex/deep_books.hpp"
 
 #include <random>
 
 #include <gtest/gtest.h>
 
-#include "common/iex/codec.hpp"
+#include "common/feeds/iex/codec.hpp"
 
 namespace tickpath::iex {
 namespace {

@@ -1,5 +1,5 @@
 // IEX-TP segments: whole, and damaged in every way.
-#include "common/iex/iex_tp.hpp"
+#include "common/feeds/iex/iex_tp.hpp"
 
 #include <algorithm>
 #include <array>

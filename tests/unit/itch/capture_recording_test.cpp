@@ -1,12 +1,12 @@
 // Packet captures as recordings.
-#include "sim/recordings/capture_recording.hpp"
+#include "common/feeds/recordings/capture_recording.hpp"
 
 #include <random>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/recordings/binary_file.hpp"
+#include "common/feeds/recordings/binary_file.hpp"
 #include "tests/support/memory_source.hpp"
 #include "tests/support/thrown.hpp"
 #include "tests/unit/itch/capture_test_support.hpp"

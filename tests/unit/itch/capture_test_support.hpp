@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "common/itch/moldudp64.hpp"
+#include "common/feeds/itch/moldudp64.hpp"
 #include "tests/unit/itch/test_support.hpp"
 
 namespace tickpath::itch::test {

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 #include <pcap/pcap.h>
 
-#include "common/itch/moldudp64.hpp"
-#include "sim/recordings/lobster.hpp"
+#include "common/feeds/itch/moldudp64.hpp"
+#include "common/feeds/recordings/lobster.hpp"
 #include "tests/unit/itch/test_support.hpp"
 
 namespace tickpath::itch {

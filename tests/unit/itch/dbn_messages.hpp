@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/recordings/dbn_reader.hpp"
+#include "common/feeds/recordings/dbn_reader.hpp"
 #include "tests/support/dbn_bytes.hpp"
 #include "tests/support/memory_source.hpp"
 #include "tests/unit/itch/test_support.hpp"

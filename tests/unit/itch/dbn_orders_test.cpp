@@ -1,5 +1,5 @@
 // What becomes of Databento's market by order: actions, snapshots, names, times.
-#include "sim/recordings/dbn_orders.hpp"
+#include "common/feeds/recordings/dbn_orders.hpp"
 
 #include <array>
 #include <random>
@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/recordings/dbn_reader.hpp"
+#include "common/feeds/recordings/dbn_reader.hpp"
 #include "tests/unit/itch/dbn_messages.hpp"
 
 namespace tickpath::itch {

@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/recordings/dbn_csv_reader.hpp"
-#include "sim/recordings/dbn_reader.hpp"
+#include "common/feeds/recordings/dbn_csv_reader.hpp"
+#include "common/feeds/recordings/dbn_reader.hpp"
 #include "tests/support/dbn_bytes.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/memory_source.hpp"

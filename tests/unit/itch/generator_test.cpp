@@ -1,4 +1,4 @@
-#include "sim/generator/generator.hpp"
+#include "common/feeds/generator/generator.hpp"
 
 #include <cstring>
 #include <map>
@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/fnv.hpp"
-#include "sim/recordings/binary_file.hpp"
+#include "common/feeds/recordings/binary_file.hpp"
 #include "tests/support/generated_messages.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/thrown.hpp"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "common/itch/codec.hpp"
+#include "common/feeds/itch/codec.hpp"
 
 namespace tickpath::itch::test {
 

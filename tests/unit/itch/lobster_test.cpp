@@ -1,4 +1,4 @@
-#include "sim/recordings/lobster.hpp"
+#include "common/feeds/recordings/lobster.hpp"
 
 #include <tuple>
 

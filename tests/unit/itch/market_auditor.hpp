@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "common/itch/codec.hpp"
+#include "common/feeds/itch/codec.hpp"
 
 namespace tickpath::itch::test {
 

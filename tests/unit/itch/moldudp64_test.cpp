@@ -1,4 +1,4 @@
-#include "common/itch/moldudp64.hpp"
+#include "common/feeds/itch/moldudp64.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include "sim/recordings/binary_file.hpp"
+#include "common/feeds/recordings/binary_file.hpp"
 #include "tests/support/memory_source.hpp"
 #include "tests/support/thrown.hpp"
 #include "tests/unit/itch/test_support.hpp"

@@ -1,10 +1,10 @@
 // Several recordings, played as one.
-#include "sim/recordings/several_files.hpp"
+#include "common/feeds/recordings/several_files.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/recordings/binary_file.hpp"
+#include "common/feeds/recordings/binary_file.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/thrown.hpp"
 #include "tests/unit/itch/dbn_messages.hpp"

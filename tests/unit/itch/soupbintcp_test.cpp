@@ -1,10 +1,10 @@
-#include "common/itch/soupbintcp.hpp"
+#include "common/feeds/itch/soupbintcp.hpp"
 
 #include <limits>
 
 #include <gtest/gtest.h>
 
-#include "common/itch/glimpse.hpp"
+#include "common/feeds/itch/glimpse.hpp"
 #include "tests/unit/itch/test_support.hpp"
 
 namespace tickpath::itch::soup {

@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/itch/codec.hpp"
-#include "sim/recordings/recording.hpp"
+#include "common/feeds/itch/codec.hpp"
+#include "common/feeds/recordings/recording.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/recordings.hpp"
 

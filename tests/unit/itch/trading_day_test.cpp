@@ -1,8 +1,8 @@
 // Several days in one stream: where each begins, and its times in every format.
-#include "common/itch/trading_day.hpp"
+#include "common/feeds/itch/trading_day.hpp"
 
-#include "sim/generator/generator.hpp"
-#include "sim/recordings/binary_file.hpp"
+#include "common/feeds/generator/generator.hpp"
+#include "common/feeds/recordings/binary_file.hpp"
 #include "tests/unit/itch/dbn_messages.hpp"
 
 namespace tickpath::itch {

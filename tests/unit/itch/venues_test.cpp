@@ -1,4 +1,4 @@
-#include "sim/generator/venues.hpp"
+#include "common/feeds/generator/venues.hpp"
 
 #include <set>
 

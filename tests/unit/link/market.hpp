@@ -80,7 +80,7 @@ struct Sink {
   std::uint32_t image_index(const Update& update) noexcept {
     return static_cast<std::uint32_t>(update.thing);
   }
-  void on_lapped(std::uint64_t lost) noexcept { lapped += lost; }
+  void on_overrun(std::uint64_t lost) noexcept { overrun += lost; }
   void on_live() noexcept { ++live; }
   void on_link(LinkEvent event) noexcept { events.push_back(event); }
 
@@ -93,7 +93,7 @@ struct Sink {
   std::uint64_t backwards = 0;
   std::uint64_t disorder = 0;
   std::uint64_t images = 0;
-  std::uint64_t lapped = 0;
+  std::uint64_t overrun = 0;
   std::uint64_t live = 0;
 };
 
@@ -167,7 +167,7 @@ inline bool close_and_drain(Source& source, TestSubscriber& subscriber, Sink& si
 inline void expect_conserved(const Source& source, const TestSubscriber& subscriber) {
   const SubscriberCounters& counters = subscriber.counters();
   EXPECT_EQ(counters.conserved.get(), 1u);
-  EXPECT_EQ(counters.published.get(), counters.seen.get() + counters.lapped.get());
+  EXPECT_EQ(counters.published.get(), counters.seen.get() + counters.overrun.get());
   EXPECT_LE(counters.published.get(), source.publisher.sequence());
 }
 

@@ -54,7 +54,7 @@ TEST_F(MulticastProcesses, LoseNothingAtFivePercentLossWhereThereIsRoom) {
     const int wrong = broken_promise_by_multicast(end);
     const SubscriberCounters& counters = end.subscriber.counters();
     if (wrong != 0) return wrong;
-    if (counters.laps.get() != 0) return 9;
+    if (counters.overruns.get() != 0) return 9;
     if (counters.multicast.recovered.get() == 0) return 10;
     return 0;
   });
@@ -82,7 +82,7 @@ TEST_F(MulticastProcesses, AStoppedSubscriberHarmsNobody) {
     Subscribed end(endpoint, reader(1u << 16));
     read_to_the_end(end);
     const int wrong = broken_promise_by_multicast(end);
-    return wrong != 0 ? wrong : end.subscriber.counters().laps.get() != 0 ? 11 : 0;
+    return wrong != 0 ? wrong : end.subscriber.counters().overruns.get() != 0 ? 11 : 0;
   });
   Publishing end(endpoint, 1u << 16);
   ASSERT_TRUE(end.let_one_in());

@@ -38,7 +38,7 @@ TEST_F(Multicast, HandsOverEveryUpdateInOrderAndWritesNoneOfThem) {
   expect_sound(sink);
   expect_same_values(source, sink);
   expect_conserved(source, subscriber);
-  EXPECT_EQ(subscriber.counters().lapped.get(), 0u);
+  EXPECT_EQ(subscriber.counters().overrun.get(), 0u);
   EXPECT_EQ(subscriber.counters().multicast.malformed.get(), 0u);
   EXPECT_EQ(subscriber.counters().multicast.foreign.get(), 0u);
   EXPECT_EQ(sink.events, (std::vector{LinkEvent::kConnected, LinkEvent::kClosed}));
@@ -73,7 +73,7 @@ TEST_F(Multicast, SendsTheSameForAnyNumberOfSubscribers) {
     ASSERT_TRUE(close_and_drain(source, *all[i], sinks[i]));
     expect_conserved(source, *all[i]);
     expect_same_values(source, sinks[i]);
-    EXPECT_EQ(all[i]->counters().lapped.get(), 0u);
+    EXPECT_EQ(all[i]->counters().overrun.get(), 0u);
   }
 }
 
@@ -101,8 +101,8 @@ TEST_F(Multicast, NeverWaitsForAReaderAndTellsItExactlyWhatItLost) {
   ASSERT_TRUE(reach_live(source, subscriber, sink));
   source.change_some(50'000);  // with nobody reading, and a ring of 1,024 to READ from
   ASSERT_TRUE(both_until(subscriber, [&] { return sink.live == 2; }));
-  EXPECT_GE(subscriber.counters().laps.get(), 1u);
-  EXPECT_GE(sink.lapped, 40'000u);
+  EXPECT_GE(subscriber.counters().overruns.get(), 1u);
+  EXPECT_GE(sink.overrun, 40'000u);
   expect_same_values(source, sink);
   source.change_some(3);  // and on it goes
   ASSERT_TRUE(close_and_drain(source, subscriber, sink));
@@ -135,9 +135,9 @@ TEST_F(Multicast, RecoversEveryUpdateAndImageAtFivePercentLoss) {
     expect_same_values(own, told);
     expect_conserved(own, subscriber);
     const SubscriberCounters& counters = subscriber.counters();
-    EXPECT_EQ(counters.laps.get(), 0u) << "nothing was overwritten before it was READ";
+    EXPECT_EQ(counters.overruns.get(), 0u) << "nothing was overwritten before it was READ";
     // Before the join: superseded by images; behind it every single one.
-    EXPECT_EQ(counters.seen.get() + counters.lapped.get(), counters.published.get());
+    EXPECT_EQ(counters.seen.get() + counters.overrun.get(), counters.published.get());
     EXPECT_EQ(counters.forged.get(), 0u);
     EXPECT_GT(counters.multicast.dropped.get(), 0u);
     recovered += counters.multicast.recovered.get();
@@ -193,7 +193,7 @@ TEST_F(Multicast, ReadsEverythingWhereNoDatagramArrives) {
   expect_same_images(source, subscriber);
   ASSERT_TRUE(close_and_drain(source, subscriber, sink));
   expect_conserved(source, subscriber);
-  EXPECT_EQ(subscriber.counters().lapped.get(), 0u);
+  EXPECT_EQ(subscriber.counters().overrun.get(), 0u);
   EXPECT_EQ(subscriber.counters().multicast.recovered.get(), 200u);
   EXPECT_EQ(subscriber.counters().multicast.datagrams.get(), 0u);
 }
@@ -242,7 +242,7 @@ TEST_F(Multicast, CountsAsLostWhatItWaitedForUntilItLeft) {
   ASSERT_EQ(subscriber->state(), SubscriberState::kResyncing);
   subscriber->close();
   EXPECT_EQ(subscriber->counters().seen.get(), 0u);
-  EXPECT_EQ(subscriber->counters().lapped.get(), 2 * kThings);
+  EXPECT_EQ(subscriber->counters().overrun.get(), 2 * kThings);
   subscriber.reset();
   ASSERT_TRUE(eventually([&] {
     slow.publisher.turn();

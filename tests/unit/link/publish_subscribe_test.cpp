@@ -35,7 +35,7 @@ TEST_P(PublishSubscribe, HandsOverEveryUpdateInOrder) {
   expect_sound(sink);
   expect_same_values(source, sink);
   expect_conserved(source, subscriber);
-  EXPECT_EQ(subscriber.counters().lapped.get(), 0u);
+  EXPECT_EQ(subscriber.counters().overrun.get(), 0u);
   EXPECT_EQ(sink.events, (std::vector{LinkEvent::kConnected, LinkEvent::kClosed}));
 }
 
@@ -65,10 +65,10 @@ TEST_P(PublishSubscribe, NeverWaitsForAReaderAndTellsItExactlyWhatItLost) {
   ASSERT_TRUE(eventually([&] {
     source.end_turn();
     subscriber.poll(sink);
-    return sink.live >= 2 && sink.updates.size() + subscriber.counters().lapped.get() == 1000u;
+    return sink.live >= 2 && sink.updates.size() + subscriber.counters().overrun.get() == 1000u;
   }));
-  EXPECT_GE(subscriber.counters().laps.get(), 1u);  // more where a send queue was full
-  EXPECT_GE(sink.lapped, 1000u - 16);
+  EXPECT_GE(subscriber.counters().overruns.get(), 1u);  // more where a send queue was full
+  EXPECT_GE(sink.overrun, 1000u - 16);
   expect_same_values(source, sink);
   source.change_some(3);  // and on it goes
   ASSERT_TRUE(close_and_drain(source, subscriber, sink));
@@ -164,7 +164,7 @@ TEST_P(PublishSubscribe, ServesTheOthersWhenOneDies) {
   EXPECT_EQ(source.publisher.counters().subscribers_lost.get(), 1u);
   source.change_some(10);
   ASSERT_TRUE(close_and_drain(source, living, sink));
-  EXPECT_EQ(living.counters().lapped.get(), 0u);
+  EXPECT_EQ(living.counters().overrun.get(), 0u);
   expect_conserved(source, living);
 }
 
@@ -175,7 +175,7 @@ TEST_P(PublishSubscribe, TellsOneThatLeavesFromOneThatIsLost) {
   source.change_some(20);
   leaving->poll(sink);
   EXPECT_EQ(leaving->position() - leaving->join_sequence(),
-            leaving->counters().seen.get() + leaving->counters().lapped.get());
+            leaving->counters().seen.get() + leaving->counters().overrun.get());
   leaving->close();
   leaving.reset();
   ASSERT_TRUE(eventually([&] {
@@ -188,7 +188,7 @@ TEST_P(PublishSubscribe, TellsOneThatLeavesFromOneThatIsLost) {
 
 TEST_P(PublishSubscribe, KeepsAnAccountOfEverySubscriberUntilTheEnd) {
   const auto counted = [](const TestSubscriber& subscriber) {
-    return subscriber.counters().seen.get() + subscriber.counters().lapped.get();
+    return subscriber.counters().seen.get() + subscriber.counters().overrun.get();
   };
   source.change_some(7);  // before anyone joined: in nobody's account
   auto leaving = std::make_unique<TestSubscriber>(*fabric.device, nullptr, options(64));
@@ -337,8 +337,8 @@ TEST_P(PublishSubscribe, WritesAnImageOnceHoweverOftenItChangedInATurn) {
   EXPECT_EQ(source.publisher.counters().images_flushed.get(), 1u);
 }
 
-// Images alone do not make a lapped reader live: the watermark does, and it is spared where updates
-// go out in every turn.
+// Images alone do not make an overrun reader live: the watermark does, and it is spared where
+// updates go out in every turn.
 TEST_P(PublishSubscribe, TheWatermarkComesWithAnIdleFlushOrWithinSixteenBusyOnes) {
   TestSubscriber subscriber(*fabric.device, nullptr, options(16));
   join(fabric, source, subscriber);
@@ -430,7 +430,7 @@ TEST_P(PublishSubscribe, WorksWithoutImagesAndWithTheSmallestHandler) {
     for (int i = 0; i < 40; ++i) publisher.publish({});
     publisher.turn();
     subscriber.poll(sink_only, 1);
-    return subscriber.counters().laps.get() != 0;
+    return subscriber.counters().overruns.get() != 0;
   }));
   publisher.close();
   ASSERT_TRUE(eventually([&] {

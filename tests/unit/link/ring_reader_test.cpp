@@ -60,11 +60,11 @@ TEST(RingReader, ReadsAWholeRingLessTheSlotThatMayBeOverwrittenNow) {
     EXPECT_EQ(ring.read(sequence), SlotStatus::kUpdate) << sequence;
 }
 
-TEST(RingReader, SeesThatItWasLapped) {
+TEST(RingReader, SeesThatItWasOverrun) {
   Ring ring;
   ring.write_through(1, kDepth + 3);
-  EXPECT_EQ(ring.read(1), SlotStatus::kLapped);
-  EXPECT_EQ(ring.read(3), SlotStatus::kLapped);
+  EXPECT_EQ(ring.read(1), SlotStatus::kOverrun);
+  EXPECT_EQ(ring.read(3), SlotStatus::kOverrun);
 }
 
 TEST(RingReader, NeverUsesASlotThatIsBeingOverwritten) {
@@ -74,7 +74,7 @@ TEST(RingReader, NeverUsesASlotThatIsBeingOverwritten) {
   // The WRITE of kDepth+3 has placed some of its payload in the slot of 3, not yet its sequence.
   ring.slots[3].payload[0] = 999;
   Update out{};
-  EXPECT_EQ(ring.reader.read(3, out), SlotStatus::kLapped);
+  EXPECT_EQ(ring.reader.read(3, out), SlotStatus::kOverrun);
   EXPECT_EQ(out.words[0], 0u);
 }
 
@@ -87,14 +87,14 @@ TEST(RingReader, FindsTheLivePositionWhereverTheWriterStands) {
   }
 }
 
-TEST(RingReader, TakesAHoleForALapAndGoesOnBehindIt) {
+TEST(RingReader, TakesAHoleForAnOverrunAndGoesOnBehindIt) {
   Ring ring;
   ring.write_through(1, 3);
   ring.slots[5].sequence = 5 | kHole;  // 4 and 5 were never sent
   ring.write(6);
   EXPECT_EQ(ring.read(3), SlotStatus::kUpdate);
   EXPECT_EQ(ring.read(4), SlotStatus::kNone);
-  EXPECT_EQ(ring.read(5), SlotStatus::kLapped);
+  EXPECT_EQ(ring.read(5), SlotStatus::kOverrun);
   EXPECT_EQ(ring.reader.live_position(5), 6u);
   EXPECT_EQ(ring.read(6), SlotStatus::kUpdate);
 }
@@ -107,9 +107,9 @@ TEST(RingReader, StartsAnywhere) {
   EXPECT_EQ(ring.read(start), SlotStatus::kUpdate);
 }
 
-// A writer laps a reader all the time, slot payload first and sequence last as a WRITE places them,
-// but word by word. The reader must count exactly and never see words of two updates.
-TEST(RingReaderStress, CountsExactlyAndNeverMixesWhenLappedAllTheTime) {
+// A writer overruns a reader all the time, slot payload first and sequence last as a WRITE places
+// them, but word by word. The reader must count exactly and never see words of two updates.
+TEST(RingReaderStress, CountsExactlyAndNeverMixesWhenOverrunAllTheTime) {
   std::array<RingSlot, 16> slots{};
   const RingReader reader(slots.data(), slots.size());
   constexpr std::uint64_t kUpdates = 300'000;
@@ -126,7 +126,7 @@ TEST(RingReaderStress, CountsExactlyAndNeverMixesWhenLappedAllTheTime) {
   });
   std::uint64_t next = 1;
   std::uint64_t seen = 0;
-  std::uint64_t lapped = 0;
+  std::uint64_t overrun = 0;
   std::uint64_t mixed = 0;
   started.store(true);
   while (next <= kUpdates) {
@@ -137,11 +137,11 @@ TEST(RingReaderStress, CountsExactlyAndNeverMixesWhenLappedAllTheTime) {
         ++next;
         ++seen;
         break;
-      case SlotStatus::kLapped: {
+      case SlotStatus::kOverrun: {
         const std::uint64_t live = reader.live_position(next);
         ASSERT_GE(live, next);
         ASSERT_LE(live, kUpdates);
-        lapped += live + 1 - next;
+        overrun += live + 1 - next;
         next = live + 1;
         break;
       }
@@ -151,7 +151,7 @@ TEST(RingReaderStress, CountsExactlyAndNeverMixesWhenLappedAllTheTime) {
   }
   writer.join();
   EXPECT_EQ(mixed, 0u);
-  EXPECT_EQ(seen + lapped, kUpdates);
+  EXPECT_EQ(seen + overrun, kUpdates);
 }
 
 }  // namespace

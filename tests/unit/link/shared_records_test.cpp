@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "common/rdma/detail/shm_freedoms.hpp"
+#include "common/rdma/shm/freedoms.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/support/shared_row.hpp"
 #include "tests/unit/link/fabric.hpp"

@@ -14,7 +14,7 @@ class TwoProcesses : public OfBothModes {};
 INSTANTIATE_TEST_SUITE_P(Modes, TwoProcesses, kBothModes, mode_name);
 
 // The subscriber is another process that reads as fast as it can, on a ring so small that it is
-// lapped often; it checks everything itself and tells by its exit status.
+// overrun often; it checks everything itself and tells by its exit status.
 TEST_P(TwoProcesses, ConserveWhenThePublisherRunsAtFullSpeed) {
   const std::string endpoint = fresh_endpoint();
   Child child([&] {

@@ -311,10 +311,10 @@ class World {
         mdh.gap = true;
         publish_state(mdh);
         break;
-      case 3:  // the reader is lapped
+      case 3:  // the reader is overrun
         if (mdh.queue.size() < 3) break;
         mdh.queue.clear();
-        merge_.lap(source);
+        merge_.overrun(source);
         mdh.word_due = true;
         break;
     }

@@ -25,7 +25,7 @@ struct Shown {
     images.push_back(image.trace_id);
     bid = image.bids[0].price;
   }
-  void on_lapped(std::uint64_t lost) noexcept { lapped += lost; }
+  void on_overrun(std::uint64_t lost) noexcept { overrun += lost; }
   void on_directory(const wire::DirectoryEntry& row) noexcept { rows.emplace_back(row.name()); }
   void on_mdh(bool alive) noexcept { alives.push_back(alive); }
 
@@ -33,7 +33,7 @@ struct Shown {
   std::vector<wire::FeedState> states;
   std::vector<std::string> rows;
   std::vector<bool> alives;
-  std::uint64_t lapped = 0;
+  std::uint64_t overrun = 0;
   std::uint32_t bid = 0;
 };
 
@@ -128,7 +128,7 @@ TEST_F(MarketPairs, GoOnWithTheOtherWhenOneIsGone) {
   EXPECT_THAT(shown.states, ElementsAre(wire::FeedState::kStale));
 }
 
-TEST_F(MarketPairs, SayNothingOfOneThatIsStaleOrIsLapped) {
+TEST_F(MarketPairs, SayNothingOfOneThatIsStaleOrIsOverrun) {
   begin();
   a.state(wire::FeedState::kStale);
   settle();
@@ -139,10 +139,10 @@ TEST_F(MarketPairs, SayNothingOfOneThatIsStaleOrIsLapped) {
   EXPECT_EQ(shown.traces.size(), 40u);
   EXPECT_THAT(shown.states, IsEmpty());
   EXPECT_THAT(shown.images, IsEmpty());
-  EXPECT_EQ(shown.lapped, 0u);
+  EXPECT_EQ(shown.overrun, 0u);
 }
 
-TEST_F(MarketPairs, ShowWhatIsTrueWhenBothWereLapped) {
+TEST_F(MarketPairs, ShowWhatIsTrueWhenBothWereOverrun) {
   begin();
   for (std::uint32_t i = 0; i < 200; ++i) {
     tick(a, 100'000 + i);
@@ -151,7 +151,7 @@ TEST_F(MarketPairs, ShowWhatIsTrueWhenBothWereLapped) {
   settle();
   EXPECT_FALSE(shown.images.empty());
   EXPECT_EQ(shown.bid, 100'199u);
-  EXPECT_GT(shown.lapped, 0u);
+  EXPECT_GT(shown.overrun, 0u);
   shown.traces.clear();
   tick(b);
   tick(a);

@@ -22,13 +22,13 @@ struct Seen {
       updates.push_back(update.instrument_id);
   }
   void on_image(const wire::BookImage& image) noexcept { images.push_back(image.instrument_id); }
-  void on_lapped(std::uint64_t lost) noexcept { lapped += lost; }
+  void on_overrun(std::uint64_t lost) noexcept { overrun += lost; }
   void on_directory(const wire::DirectoryEntry& row) noexcept { rows.push_back(row.instrument_id); }
   void on_mdh(bool alive) noexcept { alives.push_back(alive); }
 
   std::vector<std::uint32_t> updates, images, rows, stale;
   std::vector<bool> alives;
-  std::uint64_t lapped = 0;
+  std::uint64_t overrun = 0;
 };
 
 class MarketReaders : public ::testing::Test {
@@ -109,14 +109,14 @@ TEST_F(MarketReaders, KnowEveryRowThatWasListedWhileTheyWaitedForTheImages) {
   EXPECT_THAT(seen.rows, ElementsAre(0, 1, 2, 3));
 }
 
-TEST_F(MarketReaders, KnowEveryRowAfterALap) {
+TEST_F(MarketReaders, KnowEveryRowAfterAnOverrun) {
   join();
   list(0);
   poll_until_it_would_sleep();
   for (const std::uint32_t id : {1u, 2u}) list(id);
   for (int i = 0; i < 200; ++i) tick(0);  // through a ring of 64
   poll_until_it_would_sleep();
-  EXPECT_GT(seen.lapped, 0u);
+  EXPECT_GT(seen.overrun, 0u);
   EXPECT_THAT(seen.rows, ElementsAre(0, 1, 2));
 }
 

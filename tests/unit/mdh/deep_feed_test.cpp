@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "common/iex/iex_tp.hpp"
+#include "common/feeds/iex/iex_tp.hpp"
 #include "mdh/arbiter.hpp"
 #include "tests/support/deep_market.hpp"
 #include "tests/unit/mdh/feed_fixture.hpp"

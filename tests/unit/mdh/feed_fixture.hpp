@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "common/base/cpu.hpp"
-#include "common/itch/codec.hpp"
-#include "common/itch/moldudp64.hpp"
+#include "common/feeds/itch/codec.hpp"
+#include "common/feeds/itch/moldudp64.hpp"
 #include "mdh/feed.hpp"
 #include "mdh/notes.hpp"
 

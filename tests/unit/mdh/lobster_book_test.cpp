@@ -4,8 +4,8 @@
 #include <charconv>
 #include <span>
 
-#include "sim/recordings/lobster.hpp"
-#include "sim/recordings/recording.hpp"
+#include "common/feeds/recordings/lobster.hpp"
+#include "common/feeds/recordings/recording.hpp"
 #include "tests/support/memory_source.hpp"
 #include "tests/support/recordings.hpp"
 #include "tests/unit/mdh/feed_fixture.hpp"

@@ -2,8 +2,8 @@
 // of them is right in what they display.
 #include <memory>
 
-#include "sim/generator/generator.hpp"
-#include "sim/recordings/lobster.hpp"
+#include "common/feeds/generator/generator.hpp"
+#include "common/feeds/recordings/lobster.hpp"
 #include "tests/support/lobster_files.hpp"
 #include "tests/support/memory_source.hpp"
 #include "tests/unit/mdh/feed_fixture.hpp"

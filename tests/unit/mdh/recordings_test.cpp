@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "sim/recordings/recording.hpp"
+#include "common/feeds/recordings/recording.hpp"
 #include "tests/unit/mdh/feed_fixture.hpp"
 
 namespace tickpath::mdh::test {

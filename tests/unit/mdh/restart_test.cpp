@@ -2,8 +2,8 @@
 #include <deque>
 #include <optional>
 
-#include "common/iex/codec.hpp"
-#include "common/iex/iex_tp.hpp"
+#include "common/feeds/iex/codec.hpp"
+#include "common/feeds/iex/iex_tp.hpp"
 #include "mdh/arbiter.hpp"
 #include "tests/unit/mdh/feed_fixture.hpp"
 

@@ -6,8 +6,8 @@
 
 #include <gmock/gmock.h>
 
-#include "common/iex/codec.hpp"
-#include "common/iex/iex_tp.hpp"
+#include "common/feeds/iex/codec.hpp"
+#include "common/feeds/iex/iex_tp.hpp"
 #include "mdh/config.hpp"
 #include "tests/unit/mdh/feed_fixture.hpp"
 #include "tests/unit/mdh/venue_snapshot.hpp"

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "common/itch/glimpse.hpp"
+#include "common/feeds/itch/glimpse.hpp"
 #include "mdh/snapshot.hpp"
 #include "sim/snapshot/glimpse_book.hpp"
 

@@ -152,7 +152,7 @@ class PlayedRisk {
   std::uint64_t events() const { return taken_; }  // of the drop copy
 
   void on_update(const wire::OrderEvent&, std::uint64_t) noexcept { ++taken_; }
-  void on_lapped(std::uint64_t) noexcept {}
+  void on_overrun(std::uint64_t) noexcept {}
   void on_link(link::LinkEvent event) noexcept {
     if (event == link::LinkEvent::kConnected)
       writer_.attach(*events_.connection(), events_.connection()->extras()[0]);

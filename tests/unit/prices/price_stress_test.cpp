@@ -12,7 +12,7 @@
 #include <optional>
 #include <thread>
 
-#include "common/rdma/detail/shm_freedoms.hpp"
+#include "common/rdma/shm/freedoms.hpp"
 #include "tests/support/patience.hpp"
 #include "tests/support/sanitized.hpp"
 #include "tests/unit/prices/store_fixture.hpp"
@@ -77,7 +77,7 @@ bool is_whole(const wire::LatestPrices& latest, std::uint32_t id) {
 }
 
 // Instrument 0 is written all the time, the others one after the other: rings move from one size to
-// the next until the pool is used up, and are lapped all the time from then on.
+// the next until the pool is used up, and are overrun all the time from then on.
 class Writing {
  public:
   static constexpr std::uint32_t kInstruments = 512;

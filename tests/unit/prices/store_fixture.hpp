@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "common/prices/price_client.hpp"
-#include "common/prices/price_store.hpp"
+#include "common/stores/prices/price_client.hpp"
+#include "common/stores/prices/price_store.hpp"
 #include "common/wire/directory.hpp"
 #include "tests/unit/link/fabric.hpp"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "common/net/file_descriptor.hpp"
-#include "common/rdma/detail/ofi_shm_names.hpp"
+#include "common/rdma/ofi/shm_names.hpp"
 #include "common/rdma/rdma.hpp"
 #include "tests/support/patience.hpp"
 #include "tests/support/provider.hpp"

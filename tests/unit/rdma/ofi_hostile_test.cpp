@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <rdma/fi_endpoint.h>
 
-#include "common/rdma/detail/ofi_queue_pair.hpp"
+#include "common/rdma/ofi/queue_pair.hpp"
 #include "tests/support/patience.hpp"
 
 namespace tickpath::rdma::detail {

@@ -1,10 +1,9 @@
 // The set-up messages of the ofi provider: what is taken, and what is refused before it is looked
 // at.
-#include "common/rdma/detail/ofi_setup.hpp"
-
 #include <gtest/gtest.h>
 
-#include "common/rdma/detail/ofi_wire.hpp"
+#include "common/rdma/ofi/setup.hpp"
+#include "common/rdma/ofi/wire.hpp"
 #include "tests/support/thrown.hpp"
 
 namespace tickpath::rdma::detail {

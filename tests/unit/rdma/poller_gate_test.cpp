@@ -1,4 +1,4 @@
-#include "common/rdma/detail/poller_gate.hpp"
+#include "common/rdma/provider/poller_gate.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -8,11 +8,11 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "common/rdma/detail/shm_listener.hpp"
-#include "common/rdma/detail/shm_memory.hpp"
-#include "common/rdma/detail/shm_setup.hpp"
-#include "common/rdma/detail/shm_wire.hpp"
 #include "common/rdma/rdma.hpp"
+#include "common/rdma/shm/listener.hpp"
+#include "common/rdma/shm/memory.hpp"
+#include "common/rdma/shm/setup.hpp"
+#include "common/rdma/shm/wire.hpp"
 #include "tests/support/patience.hpp"
 
 namespace tickpath::rdma {

@@ -1,6 +1,4 @@
 // The ring of datagrams by itself: both ends on one memory, so that ThreadSanitizer sees them.
-#include "common/rdma/detail/shm_datagram_ring.hpp"
-
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -9,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/rdma/shm/datagram_ring.hpp"
 #include "tests/support/sanitized.hpp"
 
 namespace tickpath::rdma::detail::datagram_tests {
@@ -103,13 +102,13 @@ TEST(ShmDatagramRing, TellsHowManyWereOverwritten) {
   std::uint64_t lost = 0, seen = 0, last = 0;
   for (int turn = 0; turn < 100 && last != 20; ++turn) {
     DatagramReader::Datagram datagram;
-    if (reader.look(datagram) == Look::kLapped) {
-      lost += reader.skip_lapped();
+    if (reader.look(datagram) == Look::kOverrun) {
+      lost += reader.skip_overrun();
       continue;
     }
     const std::uint64_t number = take(reader);
     if (number == 0) {
-      lost += reader.skip_lapped();
+      lost += reader.skip_overrun();
       continue;
     }
     EXPECT_GT(number, last);
@@ -129,7 +128,7 @@ TEST(ShmDatagramRing, DoesNotTakeASlotForWholeWhoseOverwritingHasBegun) {
   // place. Then the reader may take it; after the fifth it may not.
   ASSERT_EQ(reader.look(datagram), Look::kDatagram);
   EXPECT_FALSE(reader.intact()) << "the next datagram may be under way into this slot";
-  EXPECT_EQ(reader.skip_lapped(), 3u);
+  EXPECT_EQ(reader.skip_overrun(), 3u);
   EXPECT_EQ(take(reader), 4u);
 }
 
@@ -144,7 +143,7 @@ TEST(ShmDatagramRing, GoesOnWhereItsSequenceWraps) {
   }
   for (std::uint64_t number = 51; number <= 90; ++number) ring.send(number);
   DatagramReader::Datagram datagram;
-  EXPECT_EQ(reader.look(datagram), Look::kLapped);
+  EXPECT_EQ(reader.look(datagram), Look::kOverrun);
 }
 
 TEST(ShmDatagramRing, IsReadOnWhateverItsSenderWrote) {
@@ -162,15 +161,15 @@ TEST(ShmDatagramRing, IsReadOnWhateverItsSenderWrote) {
     if (look == Look::kDatagram && reader.intact()) {
       reader.done();
     } else {
-      EXPECT_GT(reader.skip_lapped(), 0u);
+      EXPECT_GT(reader.skip_overrun(), 0u);
     }
     EXPECT_GT(reader.position(), before) << "it never stands still";
   }
 }
 
-// Scenario: readers are lapped by a sender that never waits. Every datagram that one takes for
+// Scenario: readers are overrun by a sender that never waits. Every datagram that one takes for
 // whole is whole, they come in order, and what is missing is counted.
-TEST(ShmDatagramRing, HandsOutOnlyWholeDatagramsToReadersThatAreLapped) {
+TEST(ShmDatagramRing, HandsOutOnlyWholeDatagramsToReadersThatAreOverrun) {
   constexpr std::uint64_t kCount = TICKPATH_SANITIZED ? 20'000 : 400'000;
   Ring ring(8, 200);
   std::vector<std::thread> readers;
@@ -188,8 +187,8 @@ TEST(ShmDatagramRing, HandsOutOnlyWholeDatagramsToReadersThatAreLapped) {
         }
         if (look == Look::kDatagram)
           reader.copy_to(reinterpret_cast<std::byte*>(words.data()), sizeof(words));
-        if (look == Look::kLapped || !reader.intact()) {
-          lost += reader.skip_lapped();
+        if (look == Look::kOverrun || !reader.intact()) {
+          lost += reader.skip_overrun();
           continue;
         }
         reader.done();

@@ -1,7 +1,5 @@
 // The test mode in which shm takes what the standard allows. That the patterns bear it is shown by
 // their own tests and the conformance suite, run in it; here, that it does what it says.
-#include "common/rdma/detail/shm_freedoms.hpp"
-
 #include <array>
 #include <atomic>
 #include <cstdlib>
@@ -13,8 +11,9 @@
 #include <gtest/gtest.h>
 
 #include "common/link/versioned_record.hpp"
-#include "common/rdma/detail/shm_copy.hpp"
 #include "common/rdma/rdma.hpp"
+#include "common/rdma/shm/copy.hpp"
+#include "common/rdma/shm/freedoms.hpp"
 #include "tests/support/patience.hpp"
 
 namespace tickpath::rdma::detail {

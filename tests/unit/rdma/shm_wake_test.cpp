@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "common/rdma/detail/shm_connection.hpp"
+#include "common/rdma/shm/connection.hpp"
 
 namespace tickpath::rdma::detail {
 namespace {

@@ -1,6 +1,4 @@
 // The receive wire by itself: both ends on one memory, so that ThreadSanitizer sees the handshakes.
-#include "common/rdma/detail/shm_wire.hpp"
-
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -8,7 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "common/rdma/detail/shm_core.hpp"
+#include "common/rdma/shm/core.hpp"
+#include "common/rdma/shm/wire.hpp"
 #include "tests/support/patience.hpp"
 
 namespace tickpath::rdma::detail {

@@ -1,5 +1,5 @@
 // The hand-over between the thread of a verbs set-up and the control thread: without a device.
-#include "common/rdma/detail/thread_pending.hpp"
+#include "common/rdma/provider/thread_pending.hpp"
 
 #include <atomic>
 #include <memory>

@@ -1,7 +1,7 @@
 // From durations to the codes of verbs, and from the statuses of verbs to ours.
-#include "common/rdma/detail/verbs_attributes.hpp"
-
 #include <gtest/gtest.h>
+
+#include "common/rdma/verbs/attributes.hpp"
 
 namespace tickpath::rdma::detail {
 namespace {

@@ -1,9 +1,8 @@
 // Which device and port verbs takes, on hosts that are scripted (fake_verbs.hpp).
-#include "common/rdma/detail/verbs_choice.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/rdma/verbs/choice.hpp"
 #include "tests/support/fake_verbs/fake_verbs.hpp"
 #include "tests/support/thrown.hpp"
 

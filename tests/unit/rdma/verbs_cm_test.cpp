@@ -1,10 +1,9 @@
 // From which address the verbs provider connects, on a scripted host (fake_verbs.hpp) with a VLAN
 // and a second device.
-#include "common/rdma/detail/verbs_cm.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/rdma/verbs/cm.hpp"
 #include "tests/support/fake_verbs/fake_verbs.hpp"
 
 namespace tickpath::rdma::detail {

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
-#include "common/rdma/detail/verbs_connection.hpp"
-#include "common/rdma/detail/verbs_memory.hpp"
+#include "common/rdma/verbs/connection.hpp"
+#include "common/rdma/verbs/memory.hpp"
 
 namespace tickpath::rdma::detail {
 namespace {

@@ -1,7 +1,7 @@
-#include "common/rdma/detail/verbs_features.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "common/rdma/verbs/features.hpp"
 
 namespace tickpath::rdma::detail {
 namespace {

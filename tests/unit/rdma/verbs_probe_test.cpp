@@ -1,13 +1,12 @@
 // What verbs asks of a device when it is opened, on scripted hosts (fake_verbs.hpp).
-#include "common/rdma/detail/verbs_probe.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "common/rdma/datagram.hpp"
-#include "common/rdma/detail/verbs_core.hpp"
-#include "common/rdma/detail/verbs_memory.hpp"
-#include "common/rdma/detail/verbs_sends.hpp"
+#include "common/rdma/verbs/core.hpp"
+#include "common/rdma/verbs/memory.hpp"
+#include "common/rdma/verbs/probe.hpp"
+#include "common/rdma/verbs/sends.hpp"
 #include "tests/support/fake_verbs/fake_verbs.hpp"
 #include "tests/support/thrown.hpp"
 

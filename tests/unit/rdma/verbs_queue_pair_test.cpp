@@ -1,6 +1,4 @@
 // Queue pairs of the verbs provider on scripted hosts (fake_verbs.hpp), without a peer.
-#include "common/rdma/detail/verbs_queue_pair.hpp"
-
 #include <array>
 #include <memory>
 #include <vector>
@@ -10,10 +8,11 @@
 #include <sys/mman.h>
 
 #include "common/rdma/datagram.hpp"
-#include "common/rdma/detail/verbs_completion_queue.hpp"
-#include "common/rdma/detail/verbs_core.hpp"
-#include "common/rdma/detail/verbs_datagram_queue_pair.hpp"
-#include "common/rdma/detail/verbs_memory.hpp"
+#include "common/rdma/verbs/completion_queue.hpp"
+#include "common/rdma/verbs/core.hpp"
+#include "common/rdma/verbs/datagram_queue_pair.hpp"
+#include "common/rdma/verbs/memory.hpp"
+#include "common/rdma/verbs/queue_pair.hpp"
 #include "tests/support/fake_verbs/fake_verbs.hpp"
 #include "tests/support/patience.hpp"
 

@@ -1,13 +1,12 @@
 // The set-up messages of the verbs provider, endpoints and addresses; none of it needs a device.
-#include "common/rdma/detail/verbs_setup.hpp"
-
 #include <cstring>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/rdma/detail/setup_stream.hpp"
-#include "common/rdma/detail/verbs_choice.hpp"
+#include "common/rdma/setup/stream.hpp"
+#include "common/rdma/verbs/choice.hpp"
+#include "common/rdma/verbs/setup.hpp"
 #include "tests/support/thrown.hpp"
 
 namespace tickpath::rdma::detail {

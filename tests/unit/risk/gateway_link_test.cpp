@@ -99,14 +99,14 @@ TEST_F(GatewayLinkOf, EventsMakePositionsAndTheTableOfOegConfirmsThem) {
   EXPECT_EQ(monitor.counters().reconcile.mismatches.get(), 0u);
 }
 
-TEST_F(GatewayLinkOf, AfterALapPositionsComeFromTheTable) {
+TEST_F(GatewayLinkOf, AfterAnOverrunPositionsComeFromTheTable) {
   ASSERT_TRUE(soon([&] { return oeg.limits.generation != 0; }));
   for (std::uint64_t i = 1; i <= 200; ++i) oeg.fill(i, 1, 1'000'000);  // a ring of 64
   oeg.positions.store(0, {{3, 1, {}, 200, -200'000'000, 0, 0, 200, 200}, 0});
   ASSERT_TRUE(soon([&] {
     return !monitor.ledger().rows().empty() && monitor.ledger().rows()[0].position == 200;
   }));
-  EXPECT_GT(gateway.events().lapped.get(), 0u);
+  EXPECT_GT(gateway.events().overrun.get(), 0u);
   EXPECT_EQ(monitor.ledger().rows()[0].cash, -200'000'000);
   EXPECT_EQ(monitor.ledger().rows()[0].fills, 200u);
 }

@@ -168,16 +168,16 @@ TEST_F(GatewaysToVenues, AKillThatOneHoldsIsTakenOverForBoth) {
   EXPECT_TRUE(oegs[0].limits.kill_bit(7));
 }
 
-TEST_F(GatewaysToVenues, ALapOfOneIsHealedFromItsTableAndTheOtherStaysWhole) {
+TEST_F(GatewaysToVenues, AnOverrunOfOneIsHealedFromItsTableAndTheOtherStaysWhole) {
   begin();
   oegs[0].fill(1, 40, 1'000'000);
   oegs[0].positions.store(0, {{3, 1, {}, 40, -40'000'000, 0, 0, 1, 1}, 0});
   ASSERT_TRUE(soon([&] { return monitor.counters().reconcile.compared.get() > 0; }));
   for (std::uint64_t i = 1; i <= 200; ++i) oegs[1].fill(i, 1, 1'000'000);  // a ring of 64
   oegs[1].positions.store(0, {{3, 1, {}, 200, -200'000'000, 0, 0, 200, 200}, 0});
-  ASSERT_TRUE(soon([&] { return second.first().events().lapped.get() > 0; }));
+  ASSERT_TRUE(soon([&] { return second.first().events().overrun.get() > 0; }));
   ASSERT_TRUE(soon([&] { return monitor.state(1) == VenueState::kWhole; }));
-  EXPECT_EQ(first.first().events().lapped.get(), 0u);
+  EXPECT_EQ(first.first().events().overrun.get(), 0u);
   EXPECT_EQ(monitor.state(0), VenueState::kWhole);
   ASSERT_EQ(monitor.ledger().rows().size(), 2u);
   for (const Row& row : monitor.ledger().rows()) EXPECT_EQ(row.position, row.venue == 0 ? 40 : 200);

@@ -302,9 +302,9 @@ TEST_F(Reconciling, ADifferenceAtRestIsCountedAndOegIsBelieved) {
   EXPECT_EQ(monitor->counters().reconcile.mismatches.get(), 1u) << "once adopted, they agree";
 }
 
-TEST_F(Reconciling, AfterALapTheTableOfOegRestoresPositionsAndOpenShares) {
+TEST_F(Reconciling, AfterAnOverrunTheTableOfOegRestoresPositionsAndOpenShares) {
   request(11, 40);
-  monitor->on_lapped();
+  monitor->on_overrun();
   EXPECT_EQ(monitor->open_orders(), 0u);
   EXPECT_EQ(row().open_buy_shares, 0u);
   // Three events were lost, among them a sale of 60; order 11 is still open there.
@@ -370,7 +370,7 @@ TEST_F(Reconciling, AnOrderOfAnEventThatTheRowIncludesIsFollowedAllTheSame) {
 
 // oeg's row was READ, then events came, then the READ was looked at: it is the older of the two.
 TEST_F(Reconciling, ARowThatIsOlderThanTheEventsSinceTheLapIsReadAgain) {
-  monitor->on_lapped();
+  monitor->on_overrun();
   numbers[1] = 7;
   fill(11, 50, 1'000'000);  // number 8
   theirs.events = 7;
@@ -415,7 +415,7 @@ TEST_F(Reconciling, WheneverARowIsReadTheEndIsTheSame) {
 
 // A new oeg, or the same on a new connection, may count from anywhere.
 TEST_F(Reconciling, ANewConnectionCountsAnew) {
-  monitor->on_lapped();
+  monitor->on_overrun();
   numbers[1] = 0;
   fill(11, 10, 1'000'000);  // number 1, far below what the former count was
   theirs.events = 1;

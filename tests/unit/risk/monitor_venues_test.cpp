@@ -277,13 +277,13 @@ TEST_F(RiskOverVenues, GrossNotionalOpenOrdersAndRatesAddUp) {
 
 // -------------------------------------------------------------------- what is not known for sure
 
-TEST_F(RiskOverVenues, ALapOfOneLeavesWhatIsKnownOfTheOther) {
+TEST_F(RiskOverVenues, AnOverrunOfOneLeavesWhatIsKnownOfTheOther) {
   all_whole();
   request(0, 1);
   request(1, 1);
   fill(0, 3, 10);
   fill(1, 3, 10);
-  monitor->on_lapped(1);
+  monitor->on_overrun(1);
   EXPECT_EQ(monitor->open_orders(0), 1u);
   EXPECT_EQ(monitor->open_orders(1), 0u);
   for (const Row& row : monitor->ledger().rows()) {

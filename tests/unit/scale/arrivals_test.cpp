@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "common/base/error.hpp"
-#include "sim/generator/generator.hpp"
-#include "sim/recordings/binary_file.hpp"
+#include "common/feeds/generator/generator.hpp"
+#include "common/feeds/recordings/binary_file.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/thrown.hpp"
 

@@ -72,7 +72,7 @@ void expect_conserved(const Scenario& scenario, const SimulationResult& result) 
   const Flow& flow = result.flow;
   const std::uint64_t each = scenario.feed.packet_messages;
   EXPECT_EQ(flow.messages, (scenario.run.messages + each - 1) / each * each);
-  EXPECT_EQ(flow.arrived, flow.taken + flow.lapped);
+  EXPECT_EQ(flow.arrived, flow.taken + flow.overrun);
   EXPECT_EQ(flow.sent, flow.orders);
   EXPECT_EQ(flow.reports, flow.reports_expected);
   EXPECT_EQ(flow.events, flow.events_expected);
@@ -107,7 +107,7 @@ TEST(ScaleSimulation, ASaturatedLinkCarriesAsMuchAsItCanAndDelaysTheRest) {
   scenario.strategy.ring_slots = 1 << 16;
   scenario.run.messages = 20'000;
   const SimulationResult result = simulate(scenario);
-  EXPECT_EQ(result.flow.skipped + result.flow.lost + result.flow.lapped, 0u);
+  EXPECT_EQ(result.flow.skipped + result.flow.lost + result.flow.overrun, 0u);
   // The last of n leaves n services after the first could; it came n tenths of a service after it.
   const double last_us = 20'000 * 1.0 - result.seconds * 1e6;
   EXPECT_NEAR(static_cast<double>(result.feed_to_strategy.max()) * 1e-6, last_us, 0.01 * last_us);
@@ -142,7 +142,7 @@ TEST(ScaleSimulation, AConnectionSkipsWhatIsBeyondItsDepth) {
   expect_conserved(scenario, result);
 }
 
-TEST(ScaleSimulation, LappingBeginsWhenTheReaderIsARingBehind) {
+TEST(ScaleSimulation, OverrunningBeginsWhenTheReaderIsARingBehind) {
   Scenario scenario = bare();
   scenario.fabric.link_gbps = 1'000;
   scenario.feed.rate = 1e6;
@@ -150,13 +150,13 @@ TEST(ScaleSimulation, LappingBeginsWhenTheReaderIsARingBehind) {
   scenario.strategy.ring_slots = 1'024;
   scenario.run.messages = 1'900;
   const SimulationResult below = simulate(scenario);
-  EXPECT_EQ(below.flow.lapped, 0u);
+  EXPECT_EQ(below.flow.overrun, 0u);
   EXPECT_NEAR(below.ring_used_max, 950.0 / 1'023, 0.06);
   scenario.run.messages = 4'000;
   const SimulationResult above = simulate(scenario);
   EXPECT_EQ(above.ring_used_max, 1.0);
   // Half of what comes once the ring is full.
-  EXPECT_NEAR(static_cast<double>(above.flow.lapped), 4'000 - 2'000 - 1'023, 80);
+  EXPECT_NEAR(static_cast<double>(above.flow.overrun), 4'000 - 2'000 - 1'023, 80);
   expect_conserved(scenario, above);
 }
 
@@ -213,7 +213,7 @@ TEST(ScaleSimulation, NothingIsCreatedOrForgottenUnderOverload) {
     const SimulationResult result = simulate(scenario);
     EXPECT_GT(result.flow.lost, 0u);
     EXPECT_GT(result.flow.skipped, 0u);
-    EXPECT_GT(result.flow.lapped, 0u);
+    EXPECT_GT(result.flow.overrun, 0u);
     expect_conserved(scenario, result);
   }
 }
@@ -238,7 +238,7 @@ TEST(ScaleSimulation, IsAsBusyAsTheTableSays) {
     scenario.fabric.relay_ns = 20;
     scenario.mdh.send_depth = 65'536;
     const SimulationResult result = simulate(scenario);
-    EXPECT_EQ(result.flow.lost + result.flow.skipped + result.flow.lapped, 0u);
+    EXPECT_EQ(result.flow.lost + result.flow.skipped + result.flow.overrun, 0u);
     scenario.feed.rate = result.rate;  // what this run drew
     const Analysis analysis = analyse(scenario);
     ASSERT_EQ(result.links.size(), analysis.loads.size());

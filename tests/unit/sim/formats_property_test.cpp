@@ -15,11 +15,11 @@
 #include <gtest/gtest.h>
 
 #include "common/base/random.hpp"
+#include "common/feeds/recordings/binary_file.hpp"
+#include "common/feeds/recordings/dbn_reader.hpp"
+#include "common/feeds/recordings/deep_to_itch.hpp"
+#include "common/feeds/recordings/lobster.hpp"
 #include "replayed_orders.hpp"
-#include "sim/recordings/binary_file.hpp"
-#include "sim/recordings/dbn_reader.hpp"
-#include "sim/recordings/deep_to_itch.hpp"
-#include "sim/recordings/lobster.hpp"
 #include "tests/support/dbn_bytes.hpp"
 #include "tests/support/memory_source.hpp"
 #include "tests/support/sanitized.hpp"

@@ -6,8 +6,8 @@
 
 #include "common/base/cpu.hpp"
 #include "common/clock/virtual_time.hpp"
-#include "common/itch/glimpse.hpp"
-#include "common/itch/soupbintcp.hpp"
+#include "common/feeds/itch/glimpse.hpp"
+#include "common/feeds/itch/soupbintcp.hpp"
 #include "common/net/file_descriptor.hpp"
 #include "recorded.hpp"
 #include "sim/replay/feed_sender.hpp"

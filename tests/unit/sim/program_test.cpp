@@ -9,8 +9,8 @@
 
 #include "common/control/admin_client.hpp"
 #include "common/control/json.hpp"
+#include "common/feeds/itch/moldudp64.hpp"
 #include "common/fix/session.hpp"
-#include "common/itch/moldudp64.hpp"
 #include "common/net/multicast.hpp"
 #include "common/wire/order_id.hpp"
 #include "recorded.hpp"

@@ -1,11 +1,11 @@
 // Our orders on the feed: what a subscriber's book must be, and examples of each message.
 #include <memory>
 
+#include "common/feeds/recordings/lobster.hpp"
 #include "feed_reader.hpp"
 #include "random_stream.hpp"
 #include "report_log.hpp"
 #include "sim/market/market.hpp"
-#include "sim/recordings/lobster.hpp"
 #include "tests/support/memory_source.hpp"
 #include "tests/support/sanitized.hpp"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "common/itch/codec.hpp"
-#include "sim/recordings/binary_file.hpp"
+#include "common/feeds/itch/codec.hpp"
+#include "common/feeds/recordings/binary_file.hpp"
 
 namespace tickpath::sim {
 

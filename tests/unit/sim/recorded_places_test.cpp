@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/feeds/generator/generator.hpp"
+#include "common/feeds/recordings/dbn_reader.hpp"
+#include "common/feeds/recordings/lobster.hpp"
 #include "replayed_orders.hpp"
-#include "sim/generator/generator.hpp"
-#include "sim/recordings/dbn_reader.hpp"
-#include "sim/recordings/lobster.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/recordings.hpp"
 #include "tests/unit/itch/dbn_messages.hpp"

@@ -10,7 +10,7 @@
 
 #include "common/base/cpu.hpp"
 #include "common/clock/clock.hpp"
-#include "common/itch/codec.hpp"
+#include "common/feeds/itch/codec.hpp"
 #include "sim/replay/feed_line.hpp"
 #include "sim/replay/retransmission_server.hpp"
 

@@ -1,8 +1,8 @@
 
 #include <gtest/gtest.h>
 
-#include "common/iex/codec.hpp"
-#include "common/iex/iex_tp.hpp"
+#include "common/feeds/iex/codec.hpp"
+#include "common/feeds/iex/iex_tp.hpp"
 #include "common/net/multicast.hpp"
 #include "recorded.hpp"
 #include "report_log.hpp"

@@ -3,9 +3,9 @@
 
 #include <vector>
 
+#include "common/feeds/recordings/recording.hpp"
 #include "report_log.hpp"
 #include "sim/market/market.hpp"
-#include "sim/recordings/recording.hpp"
 
 namespace tickpath::sim {
 

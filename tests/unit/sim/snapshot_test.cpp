@@ -6,7 +6,7 @@
 
 #include <sys/socket.h>
 
-#include "common/itch/glimpse.hpp"
+#include "common/feeds/itch/glimpse.hpp"
 #include "common/net/file_descriptor.hpp"
 #include "recorded.hpp"
 #include "sim/snapshot/glimpse_book.hpp"

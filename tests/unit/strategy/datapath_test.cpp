@@ -231,7 +231,7 @@ TEST_F(StrategyThatParks, SleepsBesideNoTickAndNoReport) {
       [&] { return strategy->reports.size() == reports; }, others_turn);
 }
 
-TEST_F(StrategyDatapathOf, ALapIsRepairedFromTheImages) {
+TEST_F(StrategyDatapathOf, AnOverrunIsRepairedFromTheImages) {
   ASSERT_TRUE(soon([&] { return !strategy->gateway.empty(); }));
   mdh.list(0, "MSFT");
   ASSERT_TRUE(soon([&] { return engine.symbols_known() == 1; }));
@@ -242,7 +242,7 @@ TEST_F(StrategyDatapathOf, ALapIsRepairedFromTheImages) {
       [&] { return !strategy->changes.empty() && strategy->changes.back().best_bid == 200'199; }));
   EXPECT_EQ(strategy->changes.back().kind, TICKPATH_UPDATE_RESYNCED);
   EXPECT_EQ(engine.counters().resyncs.get(), 1u);
-  EXPECT_GT(market.counters().lapped.get(), 100u);
+  EXPECT_GT(market.counters().overrun.get(), 100u);
 }
 
 TEST_F(StrategyDatapathOf, WhenMdhGoesTheFeedIsStaleAndQuotesAreCancelled) {

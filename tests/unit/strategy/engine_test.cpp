@@ -138,8 +138,8 @@ TEST_F(Market, ASymbolAnnouncedInTheSameBatchAsTheFirstOrderIsNotTakenForUnknown
   EXPECT_THAT(early.instruments, ElementsAre(Pair("AAPL", 9u)));
 }
 
-// What a connection or a lap brings comes before the rows that it may have listed.
-TEST_F(Market, NoSymbolIsTakenForUnknownInTheTurnOfAConnectionOrALap) {
+// What a connection or an overrun brings comes before the rows that it may have listed.
+TEST_F(Market, NoSymbolIsTakenForUnknownInTheTurnOfAConnectionOrAnOverrun) {
   static const tickpath_plugin plugin = plugin_boundary::describe<For<kTwo, 1>>("joins", "1");
   add(1, plugin);
   engine.on_directory_behind(false);
@@ -147,7 +147,7 @@ TEST_F(Market, NoSymbolIsTakenForUnknownInTheTurnOfAConnectionOrALap) {
   engine.on_update(update(9, 100'000, 100'100));
   EXPECT_EQ(engine.counters().symbols_unknown.get(), 0u);
   engine.on_directory_behind(false);
-  engine.on_lapped();
+  engine.on_overrun();
   engine.on_update(update(9, 100'000, 100'100));
   EXPECT_EQ(engine.counters().symbols_unknown.get(), 0u);
   engine.on_directory_behind(false);

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "common/link/handshake.hpp"
-#include "common/values/value_owner.hpp"
+#include "common/stores/values/value_owner.hpp"
 #include "common/wire/hello.hpp"
 
 namespace tickpath::values::test {

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "common/link/detail/one_sided.hpp"
-#include "common/values/value_client.hpp"
+#include "common/stores/values/value_client.hpp"
 #include "common/wire/hello.hpp"
 #include "tests/support/patience.hpp"
 #include "tests/support/thrown.hpp"

@@ -24,7 +24,7 @@ struct Message {
 struct Handler {
   void on_update(const Update&, std::uint64_t) noexcept { ++updates; }
   void on_image(std::uint32_t, const Image&) noexcept { ++images; }
-  void on_lapped(std::uint64_t) noexcept { ++laps; }
+  void on_overrun(std::uint64_t) noexcept { ++overruns; }
   void on_link(LinkEvent) noexcept { ++events; }
   void on_message(const Message&) noexcept { ++messages; }
   void on_message(ClientId from, std::uint64_t, const Message&) noexcept {
@@ -35,7 +35,7 @@ struct Handler {
     client = from;
     ++events;
   }
-  std::uint64_t updates = 0, images = 0, laps = 0, events = 0, messages = 0;
+  std::uint64_t updates = 0, images = 0, overruns = 0, events = 0, messages = 0;
   ClientId client;
 };
 
@@ -60,7 +60,7 @@ void run_ring(RingMode mode, MulticastOptions multicast = {}, std::uint32_t lost
     publisher.flush([](std::uint32_t, Image& image) noexcept { ++image.words[0]; });
     publisher.turn();
   };
-  ASSERT_TRUE(on_datapath([&] {  // with laps: a hundred updates a turn into 32 slots
+  ASSERT_TRUE(on_datapath([&] {  // with overruns: a hundred updates a turn into 32 slots
     for (std::uint32_t i = 0; i < 100; ++i) {
       publisher.publish({});
       publisher.mark_dirty(i % 8);
@@ -68,7 +68,7 @@ void run_ring(RingMode mode, MulticastOptions multicast = {}, std::uint32_t lost
     }
     turn();
     for (int poll = 0; poll < 64; ++poll) subscriber->poll(handler);
-    return handler.updates > 2000 && handler.laps > 20 && handler.images > 8;
+    return handler.updates > 2000 && handler.overruns > 20 && handler.images > 8;
   }));
   ASSERT_TRUE(on_datapath([&] {
     publisher.close();

@@ -51,7 +51,7 @@ int send_and_take(std::uint64_t datagrams) {
       request.length_bytes = 64;
       request.lkey = memory->lkey();
       if (number % 1000 == 0) queue->arm(false);
-      // Now and then more than the ring holds: the receiver is lapped.
+      // Now and then more than the ring holds: the receiver is overrun.
       const int copies = number % 100 == 0 ? 40 : 1;
       for (int i = 0; i < copies; ++i)
         if (pair->post_send(request) != PostStatus::kOk) status = 4;
@@ -64,7 +64,7 @@ int send_and_take(std::uint64_t datagrams) {
   });
   polling.join();
   const DatagramCounters counters = pair->counters();
-  if (counters.received == 0 || counters.lapped == 0 || counters.wakeups == 0) status = 6;
+  if (counters.received == 0 || counters.overrun == 0 || counters.wakeups == 0) status = 6;
   return test_support::watched_threads() == 1 ? status : 2;
 }
 

@@ -8,7 +8,7 @@
 
 #include "common/base/cpu.hpp"
 #include "common/base/datapath_guard.hpp"
-#include "common/rdma/detail/shm_connection.hpp"
+#include "common/rdma/shm/connection.hpp"
 #include "tests/support/alloc_guard/syscall_guard.hpp"
 
 namespace tickpath::rdma::detail {
