@@ -83,9 +83,10 @@ void add_park_rule(config::Schema<CommonConfig>& schema) {
 
 void add_provider_rule(config::Schema<CommonConfig>& schema) {
   schema.check([](const CommonConfig& c, config::Problems& problems) {
-    if (std::ranges::find(rdma::kProviders, c.fabric.provider) != rdma::kProviders.end()) return;
+    const std::vector<std::string_view> names = rdma::provider_names();
+    if (std::ranges::find(names, c.fabric.provider) != names.end()) return;
     std::string allowed;
-    for (const std::string_view each : rdma::kProviders) allowed += " \"" + std::string(each) + '"';
+    for (const std::string_view name : names) allowed += " \"" + std::string(name) + '"';
     problems.add("fabric.provider",
                  "found \"" + c.fabric.provider + "\"; allowed is one of:" + allowed);
   });
@@ -141,7 +142,7 @@ config::Schema<CommonConfig> common_schema() {
                  "Stamps kept, the newest ones, at 16 bytes each");
   schema.text(
       "fabric.provider", [](C& c) -> std::string& { return c.fabric.provider; },
-      "RDMA provider: shm, verbs, ofi (libfabric)");
+      "RDMA provider: " + rdma::provider_list());
   schema.text(
       "fabric.device", [](C& c) -> std::string& { return c.fabric.device; },
       "RDMA device, by name or by an address of its interface; empty: the first usable. ofi: a "

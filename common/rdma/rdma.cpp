@@ -12,6 +12,29 @@ namespace {
 // wait() returns as soon as there is something; this bounds what one call may miss.
 constexpr std::chrono::milliseconds kLookEvery{100};
 
+std::unique_ptr<Device> open_shm(const DeviceOptions& options) {
+  if (!options.device.empty() && options.device != "shm0")
+    throw SetupError(SetupCause::kNoDevice,
+                     "the shm provider has one device, shm0; there is no " + options.device);
+  return std::make_unique<detail::ShmDevice>();
+}
+
+template <class ProviderDevice>
+std::unique_ptr<Device> open_as(const DeviceOptions& options) {
+  return std::make_unique<ProviderDevice>(options);
+}
+
+// A provider is a folder and a row.
+struct Provider {
+  std::string_view name;
+  std::unique_ptr<Device> (*open)(const DeviceOptions& options);
+};
+constexpr Provider kProviders[] = {
+    {"shm", open_shm},
+    {"verbs", open_as<detail::VerbsDevice>},
+    {"ofi", open_as<detail::OfiDevice>},
+};
+
 }  // namespace
 
 Connected wait_for(PendingConnection& pending) {
@@ -39,17 +62,23 @@ std::unique_ptr<Device> open_device(const std::string& provider, const std::stri
 }
 
 std::unique_ptr<Device> open_device(const DeviceOptions& options) {
-  if (options.provider == "shm") {
-    if (!options.device.empty() && options.device != "shm0") {
-      throw SetupError(SetupCause::kNoDevice,
-                       "the shm provider has one device, shm0; there is no " + options.device);
-    }
-    return std::make_unique<detail::ShmDevice>();
-  }
-  if (options.provider == "verbs") return std::make_unique<detail::VerbsDevice>(options);
-  if (options.provider == "ofi") return std::make_unique<detail::OfiDevice>(options);
+  for (const Provider& provider : kProviders)
+    if (provider.name == options.provider) return provider.open(options);
   throw SetupError(SetupCause::kNoDevice, "no fabric provider is called \"" + options.provider +
-                                              "\"; there are: shm, verbs, ofi");
+                                              "\"; there are: " + provider_list());
+}
+
+std::vector<std::string_view> provider_names() {
+  std::vector<std::string_view> names;
+  for (const Provider& provider : kProviders) names.push_back(provider.name);
+  return names;
+}
+
+std::string provider_list() {
+  std::string list;
+  for (const std::string_view name : provider_names())
+    list += (list.empty() ? "" : ", ") + std::string(name);
+  return list;
 }
 
 std::string_view to_string(CompletionStatus status) noexcept {

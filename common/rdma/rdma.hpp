@@ -10,7 +10,6 @@
 // are noexcept, never block and never allocate.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -391,10 +390,12 @@ struct VerbsOptions {
   bool relaxed_ordering = false;
 };
 
-inline constexpr std::array<std::string_view, 3> kProviders = {"shm", "verbs", "ofi"};
+// The names that DeviceOptions::provider may have. Any thread.
+std::vector<std::string_view> provider_names();
+std::string provider_list();  // the same as a text: "shm, verbs, ofi"
 
 struct DeviceOptions {
-  std::string provider = "shm";  // of kProviders
+  std::string provider = "shm";  // of provider_names()
   // "" for the first usable. verbs: a device's name ("mlx5_0") or an address of its interface
   // ("10.0.0.1"; on InfiniBand IPoIB's); "" prefers a port that has an address. Connections leave
   // from the address that is named. Where a device is named, the host's routes give the source (a

@@ -20,9 +20,27 @@ std::string cpu_model() {
   return "unknown CPU";
 }
 
+constexpr std::uint64_t kClockLoopMaxS = 1;
+
 double to_ns(std::uint64_t ticks) {
   static const double ns_per_tick = 1e9 / static_cast<double>(clock::tsc_hz());
   return static_cast<double>(ticks) * ns_per_tick;
+}
+
+// Windows as long as a typical sample, in which nothing is done but reading the clock: what exceeds
+// that length is the machine's own (a hypervisor, interrupts, other programs).
+Samples clock_loop(std::int64_t window_ticks, std::size_t count) {
+  const std::uint64_t window = std::max<std::int64_t>(window_ticks, 1);
+  const std::uint64_t most = static_cast<std::uint64_t>(kClockLoopMaxS * clock::tsc_hz()) / window;
+  count = std::min<std::size_t>(count, std::max<std::uint64_t>(most, 1));
+  Samples samples(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto start = tsc_now();
+    std::uint64_t elapsed = 0;
+    while (elapsed < window) elapsed = (tsc_now() - start).value;
+    samples.add(elapsed);
+  }
+  return samples;
 }
 
 }  // namespace
@@ -87,6 +105,13 @@ void Samples::print(std::string_view label, std::string_view note) const {
       "%-34.*s count %9zu  p50 %8.1f  p90 %8.1f  p99 %8.1f  p99.9 %8.1f  max %10.1f ns  %.*s\n",
       static_cast<int>(label.size()), label.data(), values.size(), at(50), at(90), at(99), at(99.9),
       at(100), static_cast<int>(note.size()), note.data());
+  if (values.empty()) return;
+  const Samples loop = clock_loop(trace::percentile(values, 50), values.size());
+  const double tail = loop.percentile_ns(99.9);
+  const double longest = loop.percentile_ns(100);
+  std::printf("%-34s count %9zu  %42s p99.9 %8.1f  max %10.1f ns  ours: p99.9 %.2f x, max %.2f x\n",
+              "  a loop that reads the clock", loop.count(), "", tail, longest, at(99.9) / tail,
+              at(100) / longest);
 }
 
 void print_ratio(std::string_view label, double ratio, double bar) {

@@ -40,7 +40,10 @@ class Samples {
   // Nearest rank, ns.
   double percentile_ns(double percent) const;
   double median_ns() const { return percentile_ns(50); }
-  // "label   count ...  p50 ...  p90 ...  p99 ...  p99.9 ...  max ... ns"
+  // "label   count ...  p50 ...  p90 ...  p99 ...  p99.9 ...  max ... ns", and below it the floor
+  // of the tail: the same of a loop that only reads the clock, right behind the samples, for a
+  // second at most, with the ratio of both. Times of a tail without it say how busy the machine
+  // was.
   void print(std::string_view label, std::string_view note = "") const;
 
  private:

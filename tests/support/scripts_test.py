@@ -9,10 +9,12 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
 import hardware  # noqa: E402
+import language  # noqa: E402
 import stage_times  # noqa: E402
 
 
@@ -198,6 +200,35 @@ class ByClang(unittest.TestCase):
                 done = subprocess.run([ROOT / "tests/support/by_clang.sh", compiling[0], *launcher, *compiling], capture_output=True,
                                       text=True, check=True, env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
                 self.assertEqual(done.stdout.strip(), f"{said} -c a.cpp -Wno-missing-field-initializers")
+
+
+class Language(unittest.TestCase):
+    def test_finds_replaced_words_in_code_and_text_but_not_within_others(self):
+        word = next(iter(language.WORDS))
+        for text in (f"it was {word} by", f"on_{word}(", f"k{word.capitalize()}", f"Is{word.capitalize()}By"):
+            self.assertTrue(language.WORD.search(text), text)
+        for text in ("over" + word, "Over" + word, word + "s"):
+            self.assertFalse(language.WORD.search(text), text)
+
+    def test_counts_the_words_of_prose_and_not_those_of_code(self):
+        page = "# A heading\n\nOne two three. Four `five six`: seven\neight.\n\n```\nnot this\n```\n\n| nor | this |\n- And this."
+        self.assertEqual(language.sentence_lengths(page), [2, 2, 2, 3])
+
+    def test_a_class_may_only_get_smaller(self):
+        sizes = {"a::Large": (50, 3, "a.hpp"), "a::New": (41, 1, "a.hpp")}
+        for known, expected in (({"a::Large": (50, 3)}, ["a::New has 41"]),
+                                ({"a::Large": (49, 3), "a::New": (41, 1)}, ["a::Large has 50"]),
+                                ({"a::Large": (51, 3), "a::New": (41, 1)}, ["a::Large is smaller"]),
+                                ({"a::Large": (50, 3), "a::New": (41, 1), "a::Gone": (60, 2)}, ["a::Gone is smaller"])):
+            findings = []
+            with unittest.mock.patch.object(language, "known_large", lambda known=known: known), \
+                    unittest.mock.patch.object(language, "class_sizes", lambda: sizes):
+                language.check_classes(findings)
+            self.assertEqual(len(findings), len(expected), findings)
+            self.assertIn(expected[0], findings[0])
+
+    def test_sees_the_members_of_the_tree(self):
+        self.assertGreater(language.class_sizes()["tickpath::Strategy"][0], language.FUNCTIONS_MAX)
 
 
 class Reading(unittest.TestCase):

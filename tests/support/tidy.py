@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Keeps the tree tidy: layout, layers, file sizes, leftovers, formatting. Prints each finding, exits 1."""
+"""Keeps the tree tidy: layout, layers, sizes, language, leftovers, formatting. Prints each finding, exits 1."""
 import pathlib
 import re
 import subprocess
 import sys
+
+import language
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TOP = {"CMakeLists.txt", "mdh", "strategy", "oeg", "risk", "common", "config", "tests", "sim", "tools", "docs", "README.md"}
@@ -55,6 +57,7 @@ def main():
     readable = [p for p in files if "corpus" not in p.parts and p.suffix in CODE | {".txt", ".cmake", ".sh", ".py", ".md", ".toml"}]
     for path in readable:
         check_file(path, findings)
+    language.check(findings)
     version = subprocess.run(["clang-format", "--version"], capture_output=True, text=True, check=True).stdout
     ours = f"version {CLANG_FORMAT}." in version
     if not ours:

@@ -32,7 +32,9 @@ void add_mdh_options(CLI::App& command, MdhArguments& arguments) {
   command.add_option("--mdh", arguments.mdh, "Its instance name")->capture_default_str();
   command.add_option("--endpoint", arguments.endpoint,
                      "Its fabric.endpoint, where it is not in the run directory: host:port");
-  command.add_option("--provider", arguments.fabric.provider, "fabric provider: shm, verbs, ofi")
+  command
+      .add_option("--provider", arguments.fabric.provider,
+                  "fabric provider: " + rdma::provider_list())
       ->capture_default_str();
   command.add_option("--device", arguments.fabric.device, "device (default: the first usable)");
   add_security_options(command, arguments.fabric.security);

@@ -14,7 +14,7 @@ namespace perf = rdma::perf;
 
 void add_perf_options(CLI::App& command, PerfArguments& arguments) {
   perf::PerfOptions& options = arguments.options;
-  command.add_option("--provider", options.provider, "fabric provider: shm, verbs, ofi")
+  command.add_option("--provider", options.provider, "fabric provider: " + rdma::provider_list())
       ->capture_default_str();
   command.add_option("--device", options.device, "device (default: the first usable)");
   add_security_options(command, options.security);

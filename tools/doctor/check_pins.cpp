@@ -1,4 +1,7 @@
 // A pipeline's configuration against the machine.
+#include <algorithm>
+
+#include "common/rdma/rdma.hpp"
 #include "tools/doctor/doctor.hpp"
 
 namespace tickpath::cli::doctor {
@@ -60,9 +63,10 @@ Finding judge(const Subject& subject, const Pins& pins) {
           edit + "datapath.cpu = \"auto\"");
   if (pins.cpu == 0 && may.size() > 1)
     fails(State::kWarn, "cpu 0 takes most of the kernel's own work", edit + "another datapath.cpu");
-  if (pins.provider != "shm" && pins.provider != "verbs" && pins.provider != "ofi")
+  const std::vector<std::string_view> providers = rdma::provider_names();
+  if (std::ranges::find(providers, pins.provider) == providers.end())
     fails(State::kFail, "no provider \"" + pins.provider + "\"",
-          edit + "fabric.provider = \"shm\", \"verbs\" or \"ofi\"");
+          edit + "fabric.provider: one of " + rdma::provider_list());
   return finding;
 }
 
