@@ -40,9 +40,12 @@ struct OegConfig {
       .limits = {.order_shares_max = 10'000,
                  .order_value_max = std::uint64_t{1'000'000} * kPriceScale,
                  .collar_basis_points = 500,
+                 .reference_basis_points = 1'000,
                  .open_orders_max = 1'000,
                  .position_shares_max = 100'000,
                  .position_value_max = std::uint64_t{10'000'000} * kPriceScale,
+                 .gross_value_max = std::uint64_t{100'000'000} * kPriceScale,
+                 .total_gross_value_max = std::uint64_t{200'000'000} * kPriceScale,
                  .messages_per_second_max = 100'000},
   };
   JournalOptions journal{.path = "{run_dir}/{name}.journal"};

@@ -123,10 +123,11 @@ trading::RejectReason Gateway::check_new(StrategySlot& slot, const wire::OrderRe
   if (ledger_.full()) return RejectReason::kOrdersFull;
   if (!journal_.has_room()) return RejectReason::kJournalFull;
 
-  const RejectReason limit =
-      check_limits({demand_of(request, request.shares), *instrument, ledger_.position(row), limits_,
-                    ledger_.open_orders(slot.id), &slot.rate, hz_});
+  const Asked asked{demand_of(request, request.shares), *instrument, ledger_, row, limits_,
+                    ledger_.open_orders(slot.id),       &slot.rate,  hz_};
+  const RejectReason limit = check_limits(asked);
   if (limit != RejectReason::kNone) return limit;
+  ledger_.price_at_least(row, asked.price);
   return check_conditions(conditions_now(), block_, slot.id);
 }
 
@@ -157,10 +158,17 @@ trading::RejectReason Gateway::check_change(StrategySlot& slot, const wire::Orde
     return RejectReason::kException;
   const std::uint32_t present = order->cumulative + order->leaves;
   const std::uint32_t added = request.shares > present ? request.shares - present : 0;
-  const RejectReason limit =
-      check_limits({demand_of(request, added), instruments_[order->instrument],
-                    ledger_.position(order->row), limits_, 0, &slot.rate, hz_});
+  const Asked asked{demand_of(request, added),
+                    instruments_[order->instrument],
+                    ledger_,
+                    order->row,
+                    limits_,
+                    0,
+                    &slot.rate,
+                    hz_};
+  const RejectReason limit = check_limits(asked);
   if (limit != RejectReason::kNone) return limit;
+  ledger_.price_at_least(order->row, asked.price);
   return check_conditions(conditions_now(), block_, slot.id);
 }
 
@@ -286,7 +294,7 @@ void Gateway::protect(Message& message, const wire::OrderRequest& request) const
       collar == 0)
     return;
   const std::uint32_t reference =
-      reference_price(demand_of(request, 0), instruments_[request.instrument_id]);
+      reference_price(demand_of(request, 0), instruments_[request.instrument_id], limits_);
   message.type = stop ? trading::OrderType::kStopLimit : trading::OrderType::kLimit;
   // One that waits, for its price or for a cross, goes on waiting.
   if (!stop && !trading::is_on_cross(request.time_in_force) &&
@@ -477,8 +485,18 @@ bool Gateway::send_own_cancel(StrategySlot& slot, Order& order, std::uint64_t re
   return true;
 }
 
+// Limits on sums take a position at the price of its market, not at that of its last order.
+void Gateway::value_positions() noexcept {
+  if (limits_.gross_value_max == 0 && limits_.total_gross_value_max == 0) return;
+  ledger_.revalue(kValueEvery, [this](std::uint32_t id) {
+    const Instrument* const instrument = instruments_.find(id);
+    return instrument != nullptr && instrument->good() ? instrument->mark() : 0;
+  });
+}
+
 bool Gateway::turn() noexcept {
   bool worked = false;
+  if ((++turns_ % kValueEvery) == 0) value_positions();
   const bool up = venue_.up();
   if (up != was_up_) [[unlikely]] {
     was_up_ = up;

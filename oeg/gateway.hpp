@@ -171,6 +171,8 @@ class Gateway final : public fix::Handler {
 
   // Each turn: reports that waited for credits, cancels of orphans. True if anything was done.
   bool turn() noexcept;
+  // How many positions are valued anew at a time, and after how many turns.
+  static constexpr std::uint32_t kValueEvery = 16;
   // Every request that was sent has its answer.
   bool nothing_unanswered() const noexcept;
   // Nothing is open, nothing unanswered, nothing waits for a strategy.
@@ -254,6 +256,7 @@ class Gateway final : public fix::Handler {
  private:
   std::size_t unused_slot() noexcept;
   bool take_id(StrategySlot& slot, std::uint64_t order_id) noexcept;
+  void value_positions() noexcept;
   void new_order(StrategySlot& slot, const wire::OrderRequest& request) noexcept;
   void change_order(StrategySlot& slot, const wire::OrderRequest& request) noexcept;
   template <class Message>
@@ -364,6 +367,7 @@ class Gateway final : public fix::Handler {
   wire::ControlBlock block_{};
   std::uint64_t refusals_journaled_ = 0;
   Limits limits_;
+  std::uint32_t turns_ = 0;
   struct HeldSymbol {
     fix::Symbol symbol;
     std::uint64_t exceptions;  // open ones

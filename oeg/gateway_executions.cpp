@@ -334,8 +334,7 @@ trading::RejectReason Gateway::check_resend(const Order& order,
                       replacement ? order.pending_stop_price : order.stop_price};
   const Instrument& instrument = instruments_[order.instrument];
   if (is_held(instrument.symbol)) return RejectReason::kException;
-  const RejectReason limit =
-      check_limits({demand, instrument, ledger_.position(order.row), limits_});
+  const RejectReason limit = check_limits({demand, instrument, ledger_, order.row, limits_});
   if (limit != RejectReason::kNone) return limit;
   // The strategy may have gone meanwhile, and the order would be cancelled at once.
   if (order.orphan) return RejectReason::kStale;

@@ -18,6 +18,7 @@ struct alignas(32) Instrument {
   fix::Symbol symbol;      // empty: not in the directory yet
   std::uint32_t best_bid;  // Price(4); 0: none
   std::uint32_t best_ask;
+  std::uint32_t last_trade;  // 0: none heard of
   wire::FeedState feed;
   bool doubtful;  // stale on its own account, whatever the rest of the feed is
   // Not tradable: the directory gave this id another symbol than before, or its symbol had another
@@ -27,6 +28,11 @@ struct alignas(32) Instrument {
 
   bool known() const noexcept { return listed && !conflicting; }
   bool good() const noexcept { return feed == wire::FeedState::kGood; }
+  // What a position in it is valued at; 0: unknown. A trade is harder to forge than a quote.
+  std::uint32_t mark() const noexcept {
+    if (last_trade != 0) return last_trade;
+    return best_bid != 0 ? best_bid : best_ask;
+  }
 };
 static_assert(sizeof(Instrument) == 32);
 
@@ -84,15 +90,18 @@ class Instruments {
             update.feed_state() == wire::FeedState::kStale;
       set_quote(instruments_[update.instrument_id], update.best_bid, update.best_ask,
                 update.feed_state());
+      if (update.is_trade() && update.price != 0)
+        instruments_[update.instrument_id].last_trade = update.price;
     } else if (update.instrument_id == wire::kNoInstrument &&
                update.kind == wire::UpdateKind::kFeedState) {
       set_all(update.feed_state());
     }
   }
   void update(const wire::BookImage& image) noexcept {
-    if (image.instrument_id < instruments_.size())
-      set_quote(instruments_[image.instrument_id], image.bids[0].price, image.asks[0].price,
-                image.feed_state());
+    if (image.instrument_id >= instruments_.size()) return;
+    Instrument& instrument = instruments_[image.instrument_id];
+    set_quote(instrument, image.bids[0].price, image.asks[0].price, image.feed_state());
+    if (image.last_trade_price != 0) instrument.last_trade = image.last_trade_price;
   }
   // The time of day of the newest message of the feed; 0: there was none.
   std::uint64_t exchange_time_ns() const noexcept { return exchange_time_ns_; }

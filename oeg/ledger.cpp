@@ -19,7 +19,9 @@ Ledger::Ledger(std::uint32_t orders_max, std::uint32_t positions_max)
       positions_(positions_max),
       rows_(positions_max),
       open_of_(wire::kMaxStrategies),
-      unanswered_of_(wire::kMaxStrategies) {}
+      unanswered_of_(wire::kMaxStrategies),
+      exposure_of_(wire::kMaxStrategies),
+      unpriced_of_(wire::kMaxStrategies) {}
 
 Order& Ledger::add(const Order& order) noexcept {
   Order* const inserted = orders_.insert(order, order.strategy);
@@ -54,6 +56,7 @@ bool Ledger::restore(const Order& order) noexcept {
   Position& position = positions_[order.row];
   (order.side == Side::kBuy ? position.reserved_buy : position.reserved_sell) +=
       order.reserved_shares;
+  value(position);
   return true;
 }
 
@@ -63,6 +66,7 @@ bool Ledger::restore(const wire::PositionRow& row) noexcept {
   wire::PositionRow& restored = positions_[at].row;
   restored = row;
   restored.open_buy_shares = restored.open_sell_shares = 0;
+  value(positions_[at]);
   return true;
 }
 
@@ -76,6 +80,10 @@ bool Ledger::take(const Ledger& other) noexcept {
   open_ = other.open_;
   open_of_ = other.open_of_;
   unanswered_of_ = other.unanswered_of_;
+  exposure_of_ = other.exposure_of_;
+  unpriced_of_ = other.unpriced_of_;
+  exposure_ = other.exposure_;
+  unpriced_ = other.unpriced_;
   return other.second_cancels_.size() == 0 || take_second_cancels();
 }
 
@@ -131,6 +139,7 @@ void Ledger::release_pending(Order& order) noexcept {
   (order.side == Side::kBuy ? position.reserved_buy : position.reserved_sell) -=
       order.reserved_shares;
   order.reserved_shares = 0;
+  value(position);
 }
 
 void Ledger::undo_add(Order& order) noexcept {
@@ -192,6 +201,7 @@ void Ledger::answer_request(Order& order, const LedgerReport& report) noexcept {
 void Ledger::trade(std::uint32_t at, const trading::Fill& fill) noexcept {
   wire::PositionRow& row = positions_[at].row;
   trading::apply_fill(fill, row.position_shares, row.cash, row.fills);
+  value(positions_[at]);
 }
 
 void Ledger::charge(std::uint32_t at, std::int64_t fee) noexcept {
@@ -214,6 +224,7 @@ void Ledger::reserve(Order& order) noexcept {
   (order.side == Side::kBuy ? position.reserved_buy : position.reserved_sell) +=
       needed - order.reserved_shares;
   order.reserved_shares = needed;
+  value(position);
 }
 
 // A final order stays findable while an answer about it is still to come.
@@ -226,6 +237,40 @@ void Ledger::set_leaves(Order& order, std::uint32_t leaves) noexcept {
   wire::PositionRow& row = positions_[order.row].row;
   (order.side == Side::kBuy ? row.open_buy_shares : row.open_sell_shares) += leaves - order.leaves;
   order.leaves = leaves;
+  value(positions_[order.row]);
+}
+
+void Ledger::set_price(std::uint32_t row, std::uint32_t price) noexcept {
+  // An unpriced row is counted once, whatever becomes of its shares.
+  Position& position = positions_[row];
+  if (position.price == 0 && position.exposure != 0) {
+    --unpriced_;
+    --unpriced_of_[position.row.strategy_id];
+    position.exposure = 0;
+  }
+  position.price = price;
+  value(position);
+}
+
+// Brings the sums up to date with a row. Without a price a row counts as unpriced; its exposure,
+// which is in no sum, is then its shares.
+void Ledger::value(Position& position) noexcept {
+  const std::uint8_t strategy = position.row.strategy_id;
+  const std::uint64_t shares = position.most_shares();
+  if (position.price == 0) [[unlikely]] {
+    const std::uint32_t before = position.exposure != 0 ? 1 : 0;
+    const std::uint32_t now = shares != 0 ? 1 : 0;
+    unpriced_ += now - before;
+    unpriced_of_[strategy] += now - before;
+    position.exposure = shares;
+    return;
+  }
+  const Exposure value = Exposure{shares} * position.price;
+  constexpr std::uint64_t kMost = ~std::uint64_t{0};
+  const std::uint64_t exposure = value > kMost ? kMost : static_cast<std::uint64_t>(value);
+  exposure_ += Exposure{exposure} - position.exposure;
+  exposure_of_[strategy] += Exposure{exposure} - position.exposure;
+  position.exposure = exposure;
 }
 
 std::uint32_t Ledger::position_row(std::uint8_t strategy, std::uint32_t instrument) noexcept {

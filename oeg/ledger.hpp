@@ -2,6 +2,7 @@
 // books live events and replays the journal, so that both end in the same state.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 #include <vector>
@@ -95,7 +96,21 @@ struct Position {
   wire::PositionRow row{};
   std::uint32_t reserved_buy = 0;  // pending replacements
   std::uint32_t reserved_sell = 0;
+  std::uint32_t price = 0;     // that its exposure is valued at, Price(4); 0: unknown
+  std::uint64_t exposure = 0;  // 1/10,000: most_shares() x price
+
+  // The shares that would be held, long or short, if everything open on its worse side were filled.
+  std::uint64_t most_shares() const noexcept {
+    constexpr std::int64_t kFarthest = std::int64_t{1} << 62;
+    const std::int64_t held = std::clamp(row.position_shares, -kFarthest, kFarthest);
+    const std::int64_t bought = held + row.open_buy_shares + reserved_buy;
+    const std::int64_t sold = std::int64_t{row.open_sell_shares} + reserved_sell - held;
+    return static_cast<std::uint64_t>(std::max({bought, sold, std::int64_t{0}}));
+  }
 };
+
+// Sums of exposures: 64 bits times rows.
+__extension__ using Exposure = unsigned __int128;  // a GNU type
 
 // What a report changes, in the ledger's own terms.
 struct LedgerReport {
@@ -189,10 +204,35 @@ class Ledger {
   Position& position(std::uint32_t row) noexcept { return positions_[row]; }
   const Position& position(std::uint32_t row) const noexcept { return positions_[row]; }
   std::uint32_t position_count() const noexcept { return position_count_; }
+
+  // ---- exposure: what positions and open orders may come to, valued row by row
+
+  // An order of this row was valued at `price`: its exposure is valued at least as high.
+  void price_at_least(std::uint32_t row, std::uint32_t price) noexcept {
+    if (price > positions_[row].price) set_price(row, price);
+  }
+  // Values the next `count` rows anew, by price_of(instrument); 0 leaves a row's price. So every
+  // row follows its market.
+  template <class PriceOf>
+  void revalue(std::uint32_t count, PriceOf&& price_of) noexcept {
+    for (count = std::min(count, position_count_); count != 0; --count) {
+      next_valued_ = next_valued_ + 1 < position_count_ ? next_valued_ + 1 : 0;
+      const std::uint32_t price = price_of(positions_[next_valued_].row.instrument_id);
+      if (price != 0 && price != positions_[next_valued_].price) set_price(next_valued_, price);
+    }
+  }
+  Exposure exposure(std::uint8_t strategy) const noexcept { return exposure_of_[strategy]; }
+  Exposure exposure() const noexcept { return exposure_; }
+  // Rows that hold something, or may, at an unknown price: the sums are without them.
+  std::uint32_t unpriced(std::uint8_t strategy) const noexcept { return unpriced_of_[strategy]; }
+  std::uint32_t unpriced() const noexcept { return unpriced_; }
+
   std::size_t positions_max() const noexcept { return positions_.size(); }
 
  private:
   void set_leaves(Order& order, std::uint32_t leaves) noexcept;
+  void set_price(std::uint32_t row, std::uint32_t price) noexcept;
+  void value(Position& position) noexcept;
   void restate(Order& order, std::uint32_t leaves) noexcept;
   void reserve(Order& order) noexcept;
   void release_pending(Order& order) noexcept;
@@ -210,6 +250,11 @@ class Ledger {
   std::size_t open_ = 0;
   std::vector<std::uint32_t> open_of_;
   std::vector<std::uint32_t> unanswered_of_;
+  std::vector<Exposure> exposure_of_;
+  std::vector<std::uint32_t> unpriced_of_;
+  Exposure exposure_ = 0;
+  std::uint32_t unpriced_ = 0;
+  std::uint32_t next_valued_ = 0;
 };
 
 }  // namespace tickpath::oeg

@@ -9,6 +9,7 @@
 // else.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "common/base/cpu.hpp"
@@ -81,22 +82,48 @@ inline std::uint32_t collar_price(Side side, std::uint32_t best,
   return static_cast<std::uint32_t>(on_grid > best ? best : on_grid);
 }
 
+// The opposite best price, but no further beyond the last trade than the limit allows: a quote that
+// nobody means (a stub) is not the market. Before the first trade the best price of the own side
+// stands for it. 0: there is neither.
+[[gnu::noinline]] inline std::uint32_t within_reference(Side side, std::uint32_t best,
+                                                        const Instrument& instrument,
+                                                        std::uint32_t basis_points) noexcept {
+  const std::uint32_t own = side == Side::kBuy ? instrument.best_bid : instrument.best_ask;
+  const std::uint64_t anchor = instrument.last_trade != 0 ? instrument.last_trade : own;
+  if (anchor == 0) return 0;
+  if (side == Side::kBuy)
+    return static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(best, anchor * (std::uint64_t{10'000} + basis_points) / 10'000));
+  if (basis_points >= 10'000) return best;
+  const std::uint64_t lowest = (anchor * (std::uint64_t{10'000} - basis_points) + 9'999) / 10'000;
+  return static_cast<std::uint32_t>(std::max<std::uint64_t>(best, lowest));
+}
+
+// The opposite best price as far as it counts; 0: there is no market.
+inline std::uint32_t credible_best(Side side, const Instrument& instrument,
+                                   std::uint32_t basis_points) noexcept {
+  const std::uint32_t best = side == Side::kBuy ? instrument.best_ask : instrument.best_bid;
+  if (!instrument.good() || best == 0) return 0;
+  return basis_points == 0 ? best : within_reference(side, best, instrument, basis_points);
+}
+
 // The price that the collar is measured from: the best of the other side, or the stop price of an
 // order that waits until the market is there, if that is beyond. 0: there is no market.
-inline std::uint32_t reference_price(const Demand& demand, const Instrument& instrument) noexcept {
-  const std::uint32_t best = demand.side == Side::kBuy ? instrument.best_ask : instrument.best_bid;
-  if (!instrument.good() || best == 0 || demand.stop_price == 0) [[likely]]
-    return instrument.good() ? best : 0;
+inline std::uint32_t reference_price(const Demand& demand, const Instrument& instrument,
+                                     const Limits& limits) noexcept {
+  const std::uint32_t best = credible_best(demand.side, instrument, limits.reference_basis_points);
+  if (best == 0 || demand.stop_price == 0) [[likely]]
+    return best;
   const bool beyond =
       demand.side == Side::kBuy ? demand.stop_price > best : demand.stop_price < best;
   return beyond ? demand.stop_price : best;
 }
 
-[[gnu::noinline]] inline std::uint32_t value_of_unpriced_buy(
-    const Demand& demand, const Instrument& instrument,
-    std::uint32_t collar_basis_points) noexcept {
-  const std::uint32_t reference = reference_price(demand, instrument);
-  return reference != 0 ? collar_price(Side::kBuy, reference, collar_basis_points) : 0;
+[[gnu::noinline]] inline std::uint32_t value_of_unpriced_buy(const Demand& demand,
+                                                             const Instrument& instrument,
+                                                             const Limits& limits) noexcept {
+  const std::uint32_t reference = reference_price(demand, instrument, limits);
+  return reference != 0 ? collar_price(Side::kBuy, reference, limits.collar_basis_points) : 0;
 }
 
 // The most that a share could be worth in a trade of this order: for a buy its limit, or without
@@ -105,29 +132,34 @@ inline std::uint32_t reference_price(const Demand& demand, const Instrument& ins
 // market: without a good one its limit says nothing of what it will bring. A pegged buy without a
 // limit follows the market: give it one where that matters.
 inline std::uint32_t value_price(const Demand& demand, const Instrument& instrument,
-                                 std::uint32_t collar_basis_points) noexcept {
-  const bool good = instrument.good();
+                                 const Limits& limits) noexcept {
   if (demand.side == Side::kSell) {
+    if (!instrument.good()) return 0;
     const std::uint32_t market =
-        instrument.best_bid != 0 ? instrument.best_bid : instrument.best_ask;
-    if (!good || market == 0) return 0;
+        instrument.best_bid != 0
+            ? credible_best(Side::kSell, instrument, limits.reference_basis_points)
+            : instrument.best_ask;
+    if (market == 0) return 0;
     return demand.price > market ? demand.price : market;
   }
   if (demand.price != 0) [[likely]]
     return demand.price;
-  return value_of_unpriced_buy(demand, instrument, collar_basis_points);
+  return value_of_unpriced_buy(demand, instrument, limits);
 }
 
 // What the limits are asked about.
 struct Asked {
   Demand demand;
   const Instrument& instrument;
-  const Position& position;
+  const Ledger& ledger;
+  std::uint32_t row;  // of the position
   const Limits& limits;
   std::uint32_t open_orders = 0;   // of the strategy, if this one comes to them; else 0
   RateLimiter* limiter = nullptr;  // nullptr: the message was counted when it came
   std::uint64_t hz = 0;            // of the limiter's clock
-  std::uint32_t price = value_price(demand, instrument, limits.collar_basis_points);
+  std::uint32_t price = value_price(demand, instrument, limits);
+
+  const Position& position() const noexcept { return ledger.position(row); }
 };
 
 enum class Verdict : std::uint8_t { kWithin, kBeyond, kNoMarket };
@@ -169,7 +201,7 @@ inline Verdict collar_basis_points(const Asked& asked) noexcept {
   const Demand& demand = asked.demand;
   const std::uint32_t basis_points = asked.limits.collar_basis_points;
   if (basis_points == 0) return Verdict::kWithin;
-  const std::uint64_t best = reference_price(demand, asked.instrument);
+  const std::uint64_t best = reference_price(demand, asked.instrument, asked.limits);
   if (best == 0) return Verdict::kNoMarket;
   if (demand.price == 0 || demand.pegged) return Verdict::kWithin;
   // In units of 1/10,000 of a Price(4), so that nothing is rounded: 32 + 14 bits.
@@ -178,13 +210,16 @@ inline Verdict collar_basis_points(const Asked& asked) noexcept {
                                           : price + best * basis_points < best * 10'000);
 }
 
+// No check of its own: what collar and value are taken from.
+inline Verdict reference_basis_points(const Asked&) noexcept { return Verdict::kWithin; }
+
 inline Verdict open_orders_max(const Asked& asked) noexcept {
   const std::uint32_t most = asked.limits.open_orders_max;
   return beyond(most != 0 && asked.open_orders >= most);
 }
 
 inline Verdict position_shares_max(const Asked& asked) noexcept {
-  const Position& position = asked.position;
+  const Position& position = asked.position();
   // Open shares are 32 bits in the row, which risk reads, too.
   const std::uint64_t open =
       asked.demand.side == Side::kBuy
@@ -197,11 +232,42 @@ inline Verdict position_shares_max(const Asked& asked) noexcept {
 }
 
 inline Verdict position_value_max(const Asked& asked) noexcept {
-  const std::int64_t worst = worst_position(asked.demand, asked.position);
+  const std::int64_t worst = worst_position(asked.demand, asked.position());
   const std::uint64_t most = asked.limits.position_value_max;
   if (most == 0 || worst <= 0) return Verdict::kWithin;
   if (asked.price == 0) return Verdict::kNoMarket;
   return beyond(static_cast<std::uint64_t>(worst) > most / asked.price);
+}
+
+// A sum of exposures, in which the order's row is replaced by what the order would make of it. What
+// adds no exposure always passes. A row without a price makes the sum unknown.
+[[gnu::noinline]] inline Verdict within_gross(const Asked& asked, std::uint64_t most, Exposure sum,
+                                              std::uint32_t unpriced) noexcept {
+  const Position& position = asked.position();
+  Position after = position;
+  (asked.demand.side == Side::kBuy ? after.reserved_buy : after.reserved_sell) +=
+      asked.demand.added_shares;
+  const std::uint64_t shares = after.most_shares();
+  if (shares <= position.most_shares()) return Verdict::kWithin;
+  const bool row_unpriced = position.price == 0 && position.exposure != 0;
+  if (asked.price == 0 || unpriced > (row_unpriced ? 1u : 0u)) return Verdict::kNoMarket;
+  const Exposure before = position.price == 0 ? 0 : position.exposure;
+  const Exposure added = Exposure{shares} * std::max(asked.price, position.price);
+  return beyond(sum - before + added > most);
+}
+
+inline Verdict gross_value_max(const Asked& asked) noexcept {
+  const std::uint64_t most = asked.limits.gross_value_max;
+  if (most == 0) return Verdict::kWithin;
+  const std::uint8_t strategy = asked.position().row.strategy_id;
+  return within_gross(asked, most, asked.ledger.exposure(strategy),
+                      asked.ledger.unpriced(strategy));
+}
+
+inline Verdict total_gross_value_max(const Asked& asked) noexcept {
+  const std::uint64_t most = asked.limits.total_gross_value_max;
+  if (most == 0) return Verdict::kWithin;
+  return within_gross(asked, most, asked.ledger.exposure(), asked.ledger.unpriced());
 }
 
 // The last one: it takes a token of the limiter.

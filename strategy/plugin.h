@@ -114,7 +114,8 @@ enum tickpath_reason {
   TICKPATH_REASON_ORDERS_FULL = 24,
   TICKPATH_REASON_POSITIONS_FULL = 25,
   TICKPATH_REASON_JOURNAL_FULL = 26, /* the disk of oeg is full */
-  TICKPATH_REASON_VENUE_GAP = 27     /* reports of the exchange are missing, and asked for */
+  TICKPATH_REASON_VENUE_GAP = 27,    /* reports of the exchange are missing, and asked for */
+  TICKPATH_REASON_GROSS_LIMIT = 28   /* positions and open orders in all instruments together */
 };
 
 enum tickpath_update_kind {

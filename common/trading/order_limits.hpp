@@ -22,12 +22,20 @@ namespace tickpath::trading {
   /* beyond 10,000 % it is none */                                                                 \
   ROW(collar_basis_points, std::uint32_t, 1'000'000, "1/100 %", kPriceCollar,                      \
       "How much worse than the opposite best price a limit may be")                                \
+  ROW(reference_basis_points, std::uint32_t, 1'000'000, "1/100 %", kNoMarket,                      \
+      "How far beyond the last trade an opposite best price counts, for collar and value; before " \
+      "the first trade, beyond the best price of its own side")                                    \
   ROW(open_orders_max, std::uint32_t, 0xffff'ffff, "orders", kOpenOrders,                          \
       "Open orders of a strategy")                                                                 \
   ROW(position_shares_max, std::uint32_t, 0xffff'ffff, "shares", kPositionLimit,                   \
       "Position of a strategy in an instrument if all that is open were filled")                   \
   ROW(position_value_max, std::uint64_t, 0, "", kPositionLimit,                                    \
       "The same position at the order's price")                                                    \
+  ROW(gross_value_max, std::uint64_t, 0, "", kGrossLimit,                                          \
+      "Value of a strategy's positions, long and short, in all instruments together, if all that " \
+      "is open on the worse side of each were filled")                                             \
+  ROW(total_gross_value_max, std::uint64_t, 0, "", kGrossLimit,                                    \
+      "The same of all strategies of this gateway together")                                       \
   ROW(messages_per_second_max, std::uint32_t, 0xffff'ffff, "messages/s", kMessageRate,             \
       "New orders and replacements of a strategy; cancels always pass")
 // clang-format on

@@ -93,7 +93,9 @@ namespace tickpath::trading {
   /* oeg's journal has no room: the disk is full */                                                \
   ROW(kJournalFull, JOURNAL_FULL, journal_full, 26)                                                \
   /* reports of the venue are missing, and asked for; cancels pass */                              \
-  ROW(kVenueGap, VENUE_GAP, venue_gap, 27)
+  ROW(kVenueGap, VENUE_GAP, venue_gap, 27)                                                         \
+  /* what is held and open over all instruments would be worth too much */                         \
+  ROW(kGrossLimit, GROSS_LIMIT, gross_limit, 28)
 
 // clang-format on
 

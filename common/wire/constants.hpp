@@ -9,7 +9,7 @@ namespace tickpath::wire {
 
 static_assert(std::endian::native == std::endian::little, "wire structs are little-endian");
 
-inline constexpr std::uint32_t kWireVersion = 13;
+inline constexpr std::uint32_t kWireVersion = 14;
 
 // "No instrument" and "no price". A price of zero never trades.
 inline constexpr std::uint32_t kNoInstrument = 0xffff'ffff;

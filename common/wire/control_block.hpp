@@ -17,18 +17,22 @@ inline constexpr std::size_t kMaxStrategies = 256;  // strategy ids are one byte
 // Before its first write on a connection risk READs what is there: kills that it does not know it
 // takes over, and goes on from their kill_version.
 struct ControlBlock {
-  std::uint64_t generation;         // raised by every write of risk
-  std::uint64_t kill_all;           // 1: no new order, no replacement; cancels pass
-  std::uint64_t kill_strategy[4];   // bit per strategy id
-  std::int64_t order_value_max;     // 1/10,000 of the currency
-  std::int64_t position_value_max;  // per instrument and strategy, 1/10,000
+  std::uint64_t generation;            // raised by every write of risk
+  std::uint64_t kill_all;              // 1: no new order, no replacement; cancels pass
+  std::uint64_t kill_strategy[4];      // bit per strategy id
+  std::int64_t order_value_max;        // 1/10,000 of the currency
+  std::int64_t position_value_max;     // per instrument and strategy, 1/10,000
+  std::int64_t gross_value_max;        // per strategy, over all instruments, 1/10,000
+  std::int64_t total_gross_value_max;  // of all strategies, 1/10,000
   std::uint32_t order_shares_max;
   std::uint32_t position_shares_max;      // per instrument and strategy, absolute
   std::uint32_t open_orders_max;          // per strategy
   std::uint32_t messages_per_second_max;  // per strategy
   std::uint32_t collar_basis_points;      // limit price against the opposite best price
-  std::uint32_t cancel_all;               // beside kill_all; 1: and what is open is cancelled
-  std::uint64_t cancel_strategy[4];       // beside kill_strategy; the same
+  std::uint32_t reference_basis_points;   // opposite best price against the last trade
+  std::uint32_t reserved;
+  std::uint32_t cancel_all;          // beside kill_all; 1: and what is open is cancelled
+  std::uint64_t cancel_strategy[4];  // beside kill_strategy; the same
   std::uint64_t kill_version;  // raised by every change of the kill switch, over restarts of risk
   // The record of one kill: the newest in the first block that has it, then each in turn. Shown to
   // people; the bits above are what counts.
@@ -78,7 +82,7 @@ struct ControlBlock {
   }
 };
 static_assert(std::is_trivially_copyable_v<ControlBlock>);
-static_assert(sizeof(ControlBlock) == 184 && offsetof(ControlBlock, order_shares_max) == 64 &&
-              offsetof(ControlBlock, kill_version) == 120);
+static_assert(sizeof(ControlBlock) == 208 && offsetof(ControlBlock, order_shares_max) == 80 &&
+              offsetof(ControlBlock, kill_version) == 144);
 
 }  // namespace tickpath::wire

@@ -191,6 +191,7 @@ struct GatewayFixture {
                                  .symbol = fix::Symbol::from("AAPL")};
     const Order* const order = gateway->ledger().find(cl_ord_id);
     message.side = order != nullptr ? order->side : Side::kBuy;
+    if (order != nullptr) message.symbol = gateway->instruments()[order->instrument].symbol;
     gateway->on_execution_report(message, info());
   }
   void accept(std::uint64_t order_id, std::uint32_t shares = 100) {
