@@ -4,7 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/base/error.hpp"
 #include "common/base/names.hpp"
+#include "common/base/units.hpp"
 #include "common/control/feed_endpoints.hpp"
 #include "common/control/losses.hpp"
 #include "common/control/ring_flows.hpp"
@@ -232,6 +234,34 @@ control::Json OegApplication::open_rows(std::uint8_t strategy) const {
                       {"buy", row.open_buy_shares},
                       {"sell", row.open_sell_shares}});
   return rows;
+}
+
+// From the table that risk READs: the datapath does not know who looks.
+control::Json OegApplication::list_positions(const control::Json& request) const {
+  constexpr std::size_t kMost = 1000;
+  const control::Json most = request.value("most", control::Json(kMost));
+  if (!most.is_number_unsigned() || most.get<std::uint64_t>() > kMost)
+    throw Error("\"most\" is a number of rows, from 0 to " + std::to_string(kMost));
+  std::vector<wire::PositionRow> rows;
+  wire::PositionRow row{};
+  for (std::size_t i = 0; datapath_->position(i, row); ++i)
+    if (row.fills != 0 || row.open_buy_shares != 0 || row.open_sell_shares != 0)
+      rows.push_back(row);
+  std::ranges::sort(rows, std::ranges::greater(), [](const wire::PositionRow& each) {
+    return each.position_shares < 0 ? -each.position_shares : each.position_shares;
+  });
+  control::Json list = control::Json::array();
+  for (const wire::PositionRow& each : rows) {
+    if (list.size() == most.get<std::size_t>()) break;
+    list.push_back({{"strategy", each.strategy_id},
+                    {"symbol", symbol(each.instrument_id)},
+                    {"shares", each.position_shares},
+                    {"cash", static_cast<double>(each.cash) / static_cast<double>(kPriceScale)},
+                    {"fills", each.fills},
+                    {"open_buy", each.open_buy_shares},
+                    {"open_sell", each.open_sell_shares}});
+  }
+  return {{"positions", std::move(list)}, {"rows", rows.size()}};
 }
 
 void OegApplication::summarize(control::Summary& summary) {
