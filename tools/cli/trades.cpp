@@ -62,11 +62,11 @@ class Reader {
     const wire::OrderEvent& event = record.event;
     TradedOrder* const order = order_of(event);
     if (wire::is_execution(event.report_kind))
-      trades_.fills.push_back({record.sequence, record.realtime_ns,
-                               order == nullptr ? 0 : order->id, record.execution_id,
-                               symbol(record), event.strategy_id, event.side, event.shares,
-                               wire::fill_of(event).price, event.report_kind,
-                               record.exchange_time_ns(), order == nullptr ? 0 : order->trace_id});
+      trades_.fills.push_back(
+          {record.sequence, record.realtime_ns, order == nullptr ? 0 : order->id,
+           record.execution_id, symbol(record), event.strategy_id, event.side, event.shares,
+           wire::fill_of(event).price, event.report_kind, record.exchange_time_ns(),
+           order == nullptr ? 0 : order->trace_id, record.fee()});
     if (order == nullptr) return;
     if (const auto said = texts_.find(event.order_id); said != texts_.end())
       order->venue_text = said->second;

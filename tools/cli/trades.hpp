@@ -46,6 +46,7 @@ struct TradedFill {
   wire::ReportKind kind = wire::ReportKind::kFill;  // or kFillCanceled, kFillCorrected
   std::uint64_t exchange_time_ns = 0;               // as an order's, when its report came
   std::uint64_t trace_id = 0;                       // of its order
+  std::int64_t fee = 0;                             // 1/1,000,000; below 0: a rebate
 };
 
 // What a strategy held before the first fill that is listed.
