@@ -32,9 +32,14 @@ class Reader {
     const wire::OrderEvent& event = record.event;
     if (event.request_kind == wire::RequestKind::kReplace)
       pending_[event.order_id] = {event.price, record.order_shares};
-    if (event.request_kind != wire::RequestKind::kNew) return;
+    if (event.request_kind != wire::RequestKind::kNew) return changed(event);
     index_[event.order_id] = trades_.orders.size();
     add_order(record);
+  }
+
+  void changed(const wire::OrderEvent& event) {
+    if (const TradedOrder* const order = order_of(event); order != nullptr)
+      trades_.changes.push_back({event.order_id, order->id, event.request_kind});
   }
 
   // Its id is not indexed: a strategy may have sent one that was used before.

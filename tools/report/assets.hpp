@@ -9,7 +9,7 @@ extern const std::string_view kPageTemplate;  // page.html: {{name}} stands for 
 extern const std::string_view kPageStyle;     // page.css
 extern const std::string_view kPageScript;    // the *.js files, one after the other
 
-// Of the source that this was built from: "1a2b3c4d5e6f", with "-dirty" where files differed from
+// Source that this was built from: "1a2b3c4d5e6f", with "-dirty" where files differed from
 // it; empty: it was no checkout.
 extern const std::string_view kCommit;
 

@@ -148,7 +148,8 @@ ordered_json worst_json(const OrderLatencies& latencies, const cli::TradedOrders
   ordered_json worst = ordered_json::array();
   const auto all = latencies.all();
   for (const OrderLatency& each : all.first(std::min(all.size(), kWorstOrders))) {
-    const cli::TradedOrders::Found* const found = traded.find(each.order_id);
+    const cli::TradedOrders::Found* const own = traded.find(each.order_id);
+    const auto* const found = own != nullptr ? own : traded.changed_by(each.order_id);
     ordered_json fills = ordered_json::array();
     if (found != nullptr)
       for (const cli::TradedFill* fill : found->fills)
@@ -159,8 +160,9 @@ ordered_json worst_json(const OrderLatencies& latencies, const cli::TradedOrders
                      {"at", clock.at(realtime_of(latencies, each.since_start_s))},
                      {"tick", cli::tick_text(each.trace_id)},
                      {"burst", each.burst},
-                     {"text", found == nullptr ? "A change or a cancel of an order"
-                                               : cli::order_text(*found->order)},
+                     {"changes", own == nullptr},
+                     {"order", found == nullptr ? "" : std::to_string(found->order->id)},
+                     {"text", found == nullptr ? "" : cli::order_text(*found->order)},
                      {"symbol", found == nullptr ? "" : found->order->symbol},
                      {"strategy", std::to_string(wire::OrderId::strategy(each.order_id))},
                      {"fills", std::move(fills)},

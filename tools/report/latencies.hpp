@@ -40,8 +40,10 @@ nlohmann::ordered_json heat_json(const trace::OrderLatencies& latencies, const M
 nlohmann::ordered_json bars_json(const trace::OrderLatencies& latencies, trace::Hop from,
                                  trace::Hop to);
 
-// [{"id", "ns", "at", "tick", "burst", "text", "symbol", "strategy", "fills": [...], "marks":
-// [{"hop", "at", "took"}]}], the slowest first. took: null where clocks were not compared.
+// [{"id", "ns", "at", "tick", "burst", "changes", "order", "text", "symbol", "strategy", "fills":
+// [{"text", "after_ns"}], "marks": [{"hop", "at", "took"}]}], the slowest first. changes: the
+// request is to change or to cancel the order; "order" is that order's id, empty where none is
+// known. took: null where clocks were not compared.
 nlohmann::ordered_json worst_json(const trace::OrderLatencies& latencies,
                                   const cli::TradedOrders& traded, const MarketClock& clock);
 

@@ -150,6 +150,10 @@ TEST_F(TradesOfAJournal, ShowWhatTheVenueSaidOfAnOrderOrOfARequestToChangeIt) {
   EXPECT_THAT(csv, HasSubstr(",tick,triggered,venue_text\n"));
   EXPECT_THAT(csv, HasSubstr(",rejected,venue,5,,\"Price (44) is off the tick, \"\"cents\"\"\"\n"));
   EXPECT_THAT(csv, HasSubstr(",working,,5,,too late\n"));
+  const Trades trades = read_trades(options().path);
+  ASSERT_EQ(trades.changes.size(), 1u);
+  EXPECT_EQ(trades.changes[0].id, 3u);
+  EXPECT_EQ(trades.changes[0].order_id, 2u);
 }
 
 TEST_F(TradesOfAJournal, ShowThatAStopOrderWasTriggered) {

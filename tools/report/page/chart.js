@@ -1,6 +1,6 @@
 // Curves by dygraphs: zoom by mouse, buttons and keys, what is under the pointer as text, and colours of the page.
 
-const curves = [];  // every one, for a change between light and dark
+const curves = []; // every one, for a change between light and dark
 
 function logTicks(low, high) {
   const ticks = [];
@@ -20,20 +20,42 @@ function timeTicks(low, high, pixels) {
 // colours(): names to colours, dygraph: its own options}. rows: [[x, y...]...].
 function curve(parent, rows, options) {
   const readout = element("p", {class: "readout", role: "status"});
-  const box = element("div", {class: `chart curve ${options.class || ""}`, tabindex: "0", role: "group", "aria-label":
-    `${options.label} Arrow keys read points; plus and minus zoom, 0 shows all.`});
-  const buttons = [["+", "Zoom in", () => zoom(0.5)], ["−", "Zoom out", () => zoom(2)], ["all", "Show all", () => reset()]].map(
-    ([text, label, act]) => element("button", {type: "button", "aria-label": `${label}: ${options.name}`, onclick: act}, text));
+  const box = element("div", {
+    class: `chart curve ${options.class || ""}`,
+    tabindex: "0",
+    role: "group",
+    "aria-label": `${options.label} Arrow keys read points; plus and minus zoom, 0 shows all.`,
+  });
+  const buttons = [
+    ["+", "Zoom in", () => zoom(0.5)],
+    ["−", "Zoom out", () => zoom(2)],
+    ["all", "Show all", () => reset()],
+  ].map(([text, label, act]) =>
+    element("button", {type: "button", "aria-label": `${label}: ${options.name}`, onclick: act}, text),
+  );
   parent.append(element("div", {class: "controls"}, readout, element("span", {class: "zoom"}, ...buttons)), box);
 
   const touch = matchMedia("(pointer: coarse)").matches;
   const graph = new Dygraph(box, rows, {
-    legend: "never", axisLineColor: colour("line"), gridLineColor: colour("grid"), axisLabelFontSize: 11, strokeWidth: 1.5,
-    highlightCircleSize: 3, rightGap: 12, xRangePad: 2, animatedZooms: false, ...(touch ? {interactionModel: {}} : {}),
+    legend: "never",
+    axisLineColor: colour("line"),
+    gridLineColor: colour("grid"),
+    axisLabelFontSize: 11,
+    strokeWidth: 1.5,
+    highlightCircleSize: 3,
+    rightGap: 12,
+    xRangePad: 2,
+    animatedZooms: false,
+    ...(touch ? {interactionModel: {}} : {}),
     highlightCallback: (event, x, points, row) => read(row),
-    drawCallback: (drawn, initial) => { if (!initial) follow(drawn); },
-    ...options.dygraph, ...options.colours()});
-  let at = Math.floor(rows.length / 2), following = false;
+    drawCallback: (drawn, initial) => {
+      if (!initial) follow(drawn);
+    },
+    ...options.dygraph,
+    ...options.colours(),
+  });
+  let at = Math.floor(rows.length / 2),
+    following = false;
 
   function read(row) {
     at = row;
@@ -45,7 +67,8 @@ function curve(parent, rows, options) {
   }
   function zoom(factor) {
     const [low, high] = graph.xAxisRange();
-    const middle = (low + high) / 2, half = (high - low) / 2 * factor;
+    const middle = (low + high) / 2,
+      half = ((high - low) / 2) * factor;
     const [first, last] = graph.xAxisExtremes();
     graph.updateOptions({dateWindow: [Math.max(first, middle - half), Math.min(last, middle + half)]});
   }
@@ -65,7 +88,8 @@ function curve(parent, rows, options) {
   });
   const self = {
     graph,
-    recolour: () => graph.updateOptions({axisLineColor: colour("line"), gridLineColor: colour("grid"), ...options.colours()}),
+    recolour: () =>
+      graph.updateOptions({axisLineColor: colour("line"), gridLineColor: colour("grid"), ...options.colours()}),
     window: (range) => {
       following = true;
       graph.updateOptions({dateWindow: range});
@@ -77,7 +101,8 @@ function curve(parent, rows, options) {
       following = true;
       graph.updateOptions({file: rows, ...other});
       following = false;
-    }};
+    },
+  };
   if (options.group) options.group.push(self);
   curves.push(self);
   if (rows.length) read(options.begin === undefined ? rows.length - 1 : options.begin);
@@ -93,26 +118,59 @@ function keyed(index, text) {
 
 // Tick-to-order by percentile: the scale opens toward 100 %, as HDR histograms are drawn.
 function percentileChart(section, percentiles) {
-  const place = (percent) => percent >= 100 ? Infinity : -Math.log10(1 - percent / 100);
+  const place = (percent) => (percent >= 100 ? Infinity : -Math.log10(1 - percent / 100));
   const finite = percentiles.points.map(([percent, ns]) => [place(percent), Math.max(ns, 1)]).filter(([x]) => x < 20);
   const last = finite[finite.length - 1][0];
-  const marks = [[50, "p50", percentiles.p50_ns], [99, "p99", percentiles.p99_ns], [99.9, "p99.9", percentiles.p999_ns]]
-    .filter(([percent]) => place(percent) <= last);
+  const marks = [
+    [50, "p50", percentiles.p50_ns],
+    [99, "p99", percentiles.p99_ns],
+    [99.9, "p99.9", percentiles.p999_ns],
+  ].filter(([percent]) => place(percent) <= last);
   const narrow = section.clientWidth < 480;
-  const ticks = [0, ...(narrow ? [] : [50]), 90, 99, 99.9, 99.99, 99.999, 99.9999].filter((percent) => place(percent) <= last);
-  const label = `${percentiles.name}, ${grouped.format(percentiles.count)} orders: median ${duration(percentiles.p50_ns)}, ` +
+  const ticks = [0, ...(narrow ? [] : [50]), 90, 99, 99.9, 99.99, 99.999, 99.9999].filter(
+    (percent) => place(percent) <= last,
+  );
+  const label =
+    `${percentiles.name}, ${grouped.format(percentiles.count)} orders: median ${duration(percentiles.p50_ns)}, ` +
     `p99 ${duration(percentiles.p99_ns)}, p99.9 ${duration(percentiles.p999_ns)}, slowest ${duration(percentiles.max_ns)}.`;
-  curve(section, finite, {name: "percentiles", label,
+  curve(section, finite, {
+    name: "percentiles",
+    label,
     begin: finite.findIndex(([x]) => x >= place(50)),
     colours: () => ({colors: [seriesColour(0)]}),
     readout: ([x, ns]) => [`p${+(100 - 100 * 10 ** -x).toPrecision(Math.max(4, Math.ceil(x) + 3))}: ${duration(ns)}`],
-    dygraph: {labels: ["percentile", "latency"], logscale: true, strokeWidth: 2, valueRange: [Math.min(...finite.map(([, ns]) => ns)) * 0.8, percentiles.max_ns * 1.35],
+    dygraph: {
+      labels: ["percentile", "latency"],
+      logscale: true,
+      strokeWidth: 2,
+      valueRange: [Math.min(...finite.map(([, ns]) => ns)) * 0.8, percentiles.max_ns * 1.35],
       axes: {
-        x: {ticker: () => ticks.map((percent) => ({v: place(percent), label: percent === 0 ? "fastest" : `${percent} %`})), axisLabelWidth: 62},
-        y: {ticker: (low, high) => logTicks(low, high).map((value) => ({v: value, label: duration(value)})), axisLabelWidth: 58}},
-      underlayCallback: (canvas, area, graph) => drawMarks(canvas, area, graph, marks.map(([percent, name, ns]) =>
-        [place(percent), `${name} ${duration(ns)}`]))}});
-  section.append(element("p", {class: "quiet"}, `${grouped.format(percentiles.count)} orders; slowest ${duration(percentiles.max_ns)}. Percentiles by nearest rank, every order counts.`));
+        x: {
+          ticker: () =>
+            ticks.map((percent) => ({v: place(percent), label: percent === 0 ? "fastest" : `${percent} %`})),
+          axisLabelWidth: 62,
+        },
+        y: {
+          ticker: (low, high) => logTicks(low, high).map((value) => ({v: value, label: duration(value)})),
+          axisLabelWidth: 58,
+        },
+      },
+      underlayCallback: (canvas, area, graph) =>
+        drawMarks(
+          canvas,
+          area,
+          graph,
+          marks.map(([percent, name, ns]) => [place(percent), `${name} ${duration(ns)}`]),
+        ),
+    },
+  });
+  section.append(
+    element(
+      "p",
+      {class: "quiet"},
+      `${grouped.format(percentiles.count)} orders; slowest ${duration(percentiles.max_ns)}. Percentiles by nearest rank, every order counts.`,
+    ),
+  );
 }
 
 // Vertical lines with a text at their foot, where a rising curve is not.
@@ -131,7 +189,7 @@ function drawMarks(canvas, area, graph, marks) {
     canvas.stroke();
     const width = canvas.measureText(text).width;
     const right = at + 4 + width <= area.x + area.w;
-    canvas.fillText(text, right ? at + 4 : at - 4 - width, area.y + area.h - 8 - (marks.length - 1 - index) % 3 * 14);
+    canvas.fillText(text, right ? at + 4 : at - 4 - width, area.y + area.h - 8 - ((marks.length - 1 - index) % 3) * 14);
   });
   canvas.restore();
 }

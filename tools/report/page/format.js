@@ -9,9 +9,12 @@ const grouped = new Intl.NumberFormat("en-US");
 function duration(ns) {
   if (ns === null || ns === undefined) return "?";
   const size = Math.abs(ns);
-  const units = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]];
-  for (const [unit, name] of units)
-    if (size >= unit * 0.9995) return `${+(ns / unit).toPrecision(3)} ${name}`;
+  const units = [
+    [1e9, "s"],
+    [1e6, "ms"],
+    [1e3, "µs"],
+  ];
+  for (const [unit, name] of units) if (size >= unit * 0.9995) return `${+(ns / unit).toPrecision(3)} ${name}`;
   return `${Math.round(ns)} ns`;
 }
 

@@ -33,7 +33,8 @@ function page() {
   if (charts && data.instruments.length) instrumentPart(show("instruments"), data.instruments);
   if (findings.length) doctorPart(show("doctor"), findings);
   parts();
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => curves.forEach((each) => each.recolour()));
+  for (const media of ["(prefers-color-scheme: dark)", "print"])
+    matchMedia(media).addEventListener("change", () => curves.forEach((each) => each.recolour()));
   document.documentElement.dataset.ready = "true";
 }
 
