@@ -221,7 +221,7 @@ control::Json OegApplication::describe_kills() const {
   }
   json["open"] = std::move(open);
   const Pair* const pair = datapath_->pair();
-  json["replicated"] = pair == nullptr || pair->kills_confirmed();
+  json["replicated"] = pair == nullptr || pair->log().kills_confirmed();
   return json;
 }
 
@@ -315,9 +315,9 @@ void OegApplication::summarize(control::Summary& summary) {
 
 std::string PairKeeper::not_ready_reason() const {
   const Pair& pair = *datapath_->pair();
-  if (pair.blocked()) return "waits for the pair's witness at " + witnesses();
+  if (pair.status().blocked()) return "waits for the pair's witness at " + witnesses();
   if (pair.stage() == Pair::Stage::kLeading) return {};
-  if (pair.stage() == Pair::Stage::kFollowing && pair.stands_by()) return {};
+  if (pair.stage() == Pair::Stage::kFollowing && pair.status().stands_by()) return {};
   return "joins its pair";
 }
 
@@ -330,17 +330,17 @@ control::Json PairKeeper::describe() const {
                         {"epoch", word.epoch},
                         {"leader", word.leader},
                         {"alone", word.alone},
-                        {"blocked", pair.blocked()},
-                        {"witness", pair.has_witness()},
-                        {"has_standby", pair.has_standby()},
-                        {"lag_bytes", pair.lag_bytes().get()},
-                        {"lag_records", pair.lag_records().get()},
-                        {"lag_us", static_cast<double>(pair.lag_ns().get()) / 1000}};
+                        {"blocked", pair.status().blocked()},
+                        {"witness", pair.witness().is_there()},
+                        {"has_standby", pair.status().has_standby()},
+                        {"lag_bytes", pair.lag().bytes().get()},
+                        {"lag_records", pair.lag().entries().get()},
+                        {"lag_us", static_cast<double>(pair.lag().ns().get()) / 1000}};
   control::Json times = control::Json::object();
-  datapath_->pair()->times().for_each(
+  datapath_->pair()->takeover().times().for_each(
       [&](std::string_view name, const Counter& at) { times[std::string(name)] = at.get(); });
   json["takeover"] = std::move(times);
-  json["fence"] = name(pair.fence_result());
+  json["fence"] = name(pair.takeover().fence_result());
   return json;
 }
 
