@@ -1,5 +1,6 @@
 // Redundant lines of one feed: each message once, in order, from whichever line has it first; what
 // is missing is waited for, then asked for again, then bridged by a snapshot, and only then a gap.
+// Nobody else in mdh looks at sessions and sequence numbers.
 #pragma once
 
 #include <array>
@@ -7,21 +8,20 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "common/base/counter.hpp"
 #include "common/base/units.hpp"
 #include "common/clock/clock.hpp"
 #include "common/feeds/itch/moldudp64.hpp"
 #include "common/log/hot_log.hpp"
+#include "mdh/burst.hpp"
 #include "mdh/feed.hpp"
+#include "mdh/held_packets.hpp"
+#include "mdh/packet.hpp"
+#include "mdh/recent_packets.hpp"
 #include "mdh/restart_watch.hpp"
-#include "mdh/sequencer.hpp"
 
 namespace tickpath::mdh {
-
-enum class Line : std::uint8_t { kA = 0, kB = 1, kRetransmission = 2 };
-inline constexpr std::size_t kLines = 3;
 
 // Where lost messages are asked for. Datapath thread.
 class RetransmitPort {
@@ -85,14 +85,14 @@ class Arbiter {
           log::HotLog& log);
 
   // Takes in a packet; its bytes stay valid until process().
-  void collect(Line line, std::span<const std::byte> packet, const Arrival& arrival) noexcept;
+  void collect(Line line, std::span<const std::byte> datagram, const Arrival& arrival) noexcept;
   // After each burst, and on each turn without one: hands on what may be, asks, gives up.
   void process(TscTicks now) noexcept;
 
   // Hands on everything that is held, gaps and all: nothing more will come.
   void flush() noexcept;
   // Something is missing, and may still come.
-  bool waiting() const noexcept { return held_count_ != 0; }
+  bool waiting() const noexcept { return !held_.empty(); }
   // An answer to a request may come.
   bool asking() const noexcept { return asking_; }
   bool awaiting_snapshot() const noexcept { return snapshotting_; }
@@ -108,33 +108,24 @@ class Arbiter {
   // Messages asked for at once: what the sender answers in one go.
   static constexpr std::uint64_t kAskedMax = 1'024;
 
-  struct Slot {
-    std::uint64_t sequence;
-    std::uint32_t bytes;
-    std::uint16_t buffer;  // index
-    Line line;
-    Arrival arrival;
-  };
-
-  void sort_in(Line line, std::span<const std::byte> packet, const itch::mold::PacketHeader& header,
-               const Arrival& arrival) noexcept;
-  bool on_other_session(Line line, std::span<const std::byte> packet,
-                        const itch::mold::PacketHeader& header, const Arrival& arrival) noexcept;
-  bool old_session_lives(const itch::mold::PacketHeader& header, TscTicks now) noexcept;
-  void begin_session(const itch::mold::PacketHeader& header, TscTicks now) noexcept;
-  bool in_numbering(Line line, std::span<const std::byte> packet,
-                    const itch::mold::PacketHeader& header, const Arrival& arrival) noexcept;
+  // Packets in.
+  void sort_in(const Packet& packet) noexcept;
+  void hand_on(const Packet& packet) noexcept;
+  void hold(const Packet& packet) noexcept;
+  void note_line(const Packet& packet) noexcept;
+  LineCounters& line_of(const Packet& packet) noexcept {
+    return counters_.lines[static_cast<std::size_t>(packet.line)];
+  }
+  // Sessions and numberings.
+  bool on_other_session(const Packet& packet) noexcept;
+  bool old_session_lives(const Packet& packet) noexcept;
+  void begin_session(const Packet& packet) noexcept;
+  bool in_numbering(const Packet& packet) noexcept;
   void begin_numbering(Line line) noexcept;
-  void note_line(Line line, const itch::mold::PacketHeader& header) noexcept;
-  void take(Line line, std::span<const std::byte> packet, const itch::mold::PacketHeader& header,
-            const Arrival& arrival) noexcept;
-  void hand_on(Line line, std::span<const std::byte> packet, const itch::mold::PacketHeader& header,
-               const Arrival& arrival) noexcept;
-  void hold(Line line, std::span<const std::byte> packet, const itch::mold::PacketHeader& header,
-            const Arrival& arrival) noexcept;
-  bool repeats(const Slot& slot, std::span<const std::byte> packet,
-               const itch::mold::PacketHeader& header) noexcept;
-  void release_first() noexcept;
+  // Packets out.
+  void work() noexcept;
+  void handle_burst() noexcept;
+  void compare_repeated(const OrderedPacket& packet) noexcept;
   void release_ready() noexcept;
   void give_up() noexcept;
   void next_gap() noexcept;
@@ -145,12 +136,14 @@ class Arbiter {
   void pursue_snapshot(TscTicks now) noexcept;
   bool take_snapshot(TscTicks now) noexcept;
   void snapshot_failed(TscTicks now) noexcept;
-  void drop_first() noexcept;
   bool held_is_whole() noexcept;
   void catch_up(TscTicks now) noexcept;
-  void work() noexcept;
-  std::span<std::byte> buffer(std::uint16_t index) noexcept {
-    return {buffers_.get() + std::size_t{index} * options_.datagram_bytes, options_.datagram_bytes};
+  // Messages between what was handed on and what waits, while anything does.
+  std::uint64_t missing() const noexcept {
+    return held_.front().header.sequence_number - expected_;
+  }
+  bool next_is_held() const noexcept {
+    return !held_.empty() && held_.front().header.sequence_number <= expected_;
   }
 
   ArbiterOptions options_;
@@ -171,14 +164,9 @@ class Arbiter {
   std::uint64_t expected_ = 1;                         // sequence number
   std::array<std::uint64_t, kLines> line_expected_{};  // 0: nothing of this session yet
 
-  std::span<Slot> held() noexcept { return std::span(slots_).subspan(held_first_, held_count_); }
-  Slot& insert(std::size_t at) noexcept;
-
-  std::unique_ptr<std::byte[]> buffers_;  // touched as it is used
-  std::vector<Slot> slots_;  // those held are a window of it, by sequence number; fixed size
-  std::size_t held_first_ = 0, held_count_ = 0;
-  std::vector<std::uint16_t> free_;   // buffers
-  std::vector<std::uint16_t> spent_;  // buffers that the feed still looks at
+  HeldPackets held_;
+  Burst burst_;
+  RecentPackets recent_;
 
   // The gap before the first held packet.
   bool gap_open_ = false;

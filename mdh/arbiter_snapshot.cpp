@@ -6,14 +6,12 @@
 
 namespace tickpath::mdh {
 
-using itch::mold::PacketHeader;
-
 void Arbiter::begin_snapshot() noexcept {
   snapshotting_ = true;
   asking_ = false;
   snapshot_attempts_ = 0;
   snapshot_due_ = TscTicks{0};
-  log_.note(Note::kAskingSnapshot, expected_, held().front().sequence - expected_);
+  log_.note(Note::kAskingSnapshot, expected_, missing());
 }
 
 void Arbiter::pursue_snapshot(TscTicks now) noexcept {
@@ -46,8 +44,7 @@ void Arbiter::snapshot_failed(TscTicks now) noexcept {
 bool Arbiter::take_snapshot(TscTicks now) noexcept {
   const Snapshot& snapshot = snapshots_->snapshot();
   const PacketHeader next{snapshot.session, snapshot.next_sequence, 0};
-  if (snapshot.session != session_ || snapshot.next_sequence <= expected_ ||
-      !Sequencer::plausible(next)) {
+  if (snapshot.session != session_ || snapshot.next_sequence <= expected_ || !plausible(next)) {
     log_.note(Note::kSnapshotOld, snapshot.next_sequence, expected_);
     return false;
   }
@@ -58,22 +55,16 @@ bool Arbiter::take_snapshot(TscTicks now) noexcept {
   return true;
 }
 
-void Arbiter::drop_first() noexcept {
-  spent_.push_back(held().front().buffer);
-  ++held_first_;
-  --held_count_;
-  counters_.dropped.add();
-}
-
 // No hole between what is held.
 bool Arbiter::held_is_whole() noexcept {
   std::uint64_t next = expected_;
-  for (const Slot& slot : held()) {
-    if (slot.sequence > next) return false;
-    const PacketHeader header = header_of(feed_.protocol(), buffer(slot.buffer));
-    next = std::max(next, slot.sequence + header.messages());
-  }
-  return true;
+  bool whole = true;
+  held_.for_each([&](const Packet& packet) noexcept {
+    const std::uint64_t first = packet.header.sequence_number;
+    whole &= first <= next;
+    next = std::max(next, first + packet.header.messages());
+  });
+  return whole;
 }
 
 // Behind the snapshot: what was held meanwhile. Without a hole in it, each instrument is said to be
@@ -81,10 +72,15 @@ bool Arbiter::held_is_whole() noexcept {
 void Arbiter::catch_up(TscTicks now) noexcept {
   const bool whole = held_is_whole();
   if (whole) {
-    for (const Slot& slot : held()) feed_.expect(buffer(slot.buffer).first(slot.bytes));
+    held_.for_each([this](const Packet& packet) noexcept {
+      std::uint64_t sequence = packet.header.sequence_number;
+      (void)for_each_message(packet, [&](Message message) noexcept {
+        if (sequence++ >= expected_) feed_.expect(message);
+      });
+    });
     feed_.begin_catch_up();
   }
-  while (held_count_ != 0 && held().front().sequence <= expected_) release_first();
+  while (next_is_held()) hand_on(held_.pop());
   work();
   if (whole) feed_.end_catch_up();
   next_gap();

@@ -4,20 +4,10 @@
 #include <cstring>
 
 #include "common/base/fnv.hpp"
-#include "common/base/memory.hpp"
 #include "mdh/feed_deep.hpp"
 #include "mdh/notes.hpp"
 
 namespace tickpath::mdh {
-namespace {
-
-// Packets of one burst.
-constexpr std::size_t kBurstPackets = 1'024;
-// Messages of one burst: the most that one datagram of 65,507 bytes can hold (blocks without
-// content), so that any packet fits an empty burst.
-constexpr std::size_t kBurstMessages = 32'768;
-
-}  // namespace
 
 Feed::Feed(const FeedOptions& options, UpdateSink& sink, trace::TraceWriter& trace,
            log::HotLog& log)
@@ -30,11 +20,8 @@ Feed::Feed(const FeedOptions& options, UpdateSink& sink, trace::TraceWriter& tra
       crossed_(options.instruments_max),
       shard_(options.shard, options.protocol),
       handler_(*this),
-      recent_(options.protocol),
       lookahead_(books_),
       silence_timeout_(ticks_.from_ns(options.silence_timeout_ns)) {
-  reserve_touched(packets_, kBurstPackets);
-  reserve_touched(messages_, kBurstMessages);
   if (options.protocol == FeedProtocol::kIexDeep10) deep_ = std::make_unique<DeepHandler>(*this);
 }
 
@@ -44,26 +31,10 @@ std::uint64_t Feed::unusable_prices() const noexcept {
   return deep_ ? deep_->unusable_prices() : 0;
 }
 
-bool Feed::collect(std::span<const std::byte> packet, const Arrival& arrival) noexcept {
+void Feed::on_malformed(std::size_t bytes, PacketStatus status) noexcept {
   counters_.packets.add();
-  return with_cursor(options_.protocol, packet, [&](auto cursor) noexcept {
-    if (packets_.size() == kBurstPackets ||
-        messages_.size() + cursor.header().messages() > kBurstMessages)
-      process();
-    const std::size_t first = messages_.size();
-    for (std::span<const std::byte> message; cursor.next(message);) {
-      if (messages_.size() == kBurstMessages) break;  // more than any datagram holds
-      messages_.push_back(message);
-    }
-    if (cursor.status() != itch::mold::PacketStatus::kOk) [[unlikely]] {
-      messages_.resize(first);
-      counters_.malformed_packets.add();
-      log_.note(Note::kMalformedPacket, packet.size(), static_cast<std::uint64_t>(cursor.status()));
-      return false;
-    }
-    packets_.push_back({cursor.header(), arrival, first});
-    return true;
-  });
+  counters_.malformed_packets.add();
+  log_.note(Note::kMalformedPacket, bytes, static_cast<std::uint64_t>(status));
 }
 
 void Feed::on_truncated(std::size_t limit_bytes) noexcept {
@@ -72,118 +43,61 @@ void Feed::on_truncated(std::size_t limit_bytes) noexcept {
   log_.note(Note::kTruncatedPacket, limit_bytes);
 }
 
-void Feed::process() noexcept {
-  // What need not be fetched. Hints are of ITCH's messages.
-  const auto left_out = [this](std::span<const std::byte> message) noexcept {
-    return shard_.leaves_out(message);
-  };
-  if (!deep_) lookahead_.begin(messages_, left_out);
-  for (std::size_t i = 0; i < packets_.size(); ++i) {
-    const Packet& packet = packets_[i];
-    const Verdict verdict = sequencer_.accept(packet.header);
-    current_ = {packet.header.sequence_number, packet.arrival.tsc};
-    if (verdict.kind == Verdict::Kind::kMalformed) [[unlikely]] {
-      counters_.malformed_packets.add();
-      log_.note(Note::kMalformedPacket, itch::mold::kHeaderBytes,
-                static_cast<std::uint64_t>(itch::mold::PacketStatus::kOk));
-      continue;
-    }
-    last_packet_ = packet.arrival.tsc;
-    on_verdict(verdict, packet);
-    if (verdict.kind == Verdict::Kind::kDeliver) deliver(packet, verdict.skip);
-  }
-  counters_.next_sequence.set(sequencer_.expected());
-  packets_.clear();
-  messages_.clear();
+void Feed::begin_burst(const Burst& burst) noexcept {
+  if (!deep_) lookahead_.begin(burst.messages(), left_out());  // hints are of ITCH's messages
 }
 
-// Messages of one packet, with the two bytes of length before each.
-std::span<const std::byte> Feed::blocks(std::size_t first, std::size_t end) const noexcept {
-  const std::byte* const begin = messages_[first].data() - 2;
-  const std::span<const std::byte> last = messages_[end - 1];
-  return {begin, last.data() + last.size()};
-}
-
-void Feed::deliver(const Packet& packet, std::size_t skip) noexcept {
-  const std::size_t end = packet.first + packet.header.messages();
-  const auto left_out = [this](std::span<const std::byte> message) noexcept {
-    return shard_.leaves_out(message);
-  };
-  current_.sequence += skip;
-  recent_.keep(current_.sequence, blocks(packet.first + skip, end));
-  for (std::size_t at = packet.first + skip; at < end; ++at, ++current_.sequence) {
+void Feed::on_packet(const Burst& burst, const OrderedPacket& packet) noexcept {
+  begin_packet(packet);
+  const std::span<const Message> messages = burst.messages();
+  const std::size_t end = packet.first + packet.count;
+  current_.sequence += packet.known;
+  for (std::size_t at = packet.first + packet.known; at < end; ++at, ++current_.sequence) {
     if (!deep_) [[likely]]
-      lookahead_.step(messages_, at, left_out);
-    handle(messages_[at], packet.arrival.kernel_realtime_ns);
+      lookahead_.step(messages, at, left_out());
+    handle(messages[at], packet.arrival.kernel_realtime_ns);
     if (catching_up_) [[unlikely]]
-      note_caught_up(messages_[at]);
+      note_caught_up(messages[at]);
   }
+  counters_.next_sequence.set(next_);
 }
 
-void Feed::on_verdict(const Verdict& verdict, const Packet& packet) noexcept {
-  if (verdict.new_session) [[unlikely]] {
-    numberings_ = 0;
-    begin_session(packet.header.sequence_number);
-  }
-  if (verdict.missed > 0) [[unlikely]] {
+// What a packet says before its messages do.
+void Feed::begin_packet(const OrderedPacket& packet) noexcept {
+  counters_.packets.add();
+  current_ = {packet.sequence, packet.arrival.tsc};
+  last_packet_ = packet.arrival.tsc;
+  next_ = packet.next;
+  if (packet.missed > 0) [[unlikely]] {
     gapped_ = true;
     counters_.gaps.add();
-    counters_.missed_messages.add(verdict.missed);
-    log_.note(Note::kGap, verdict.missed_from, verdict.missed);
+    counters_.missed_messages.add(packet.missed);
+    log_.note(Note::kGap, packet.sequence - packet.missed, packet.missed);
   }
   if (silent_) [[unlikely]] {
     silent_ = false;
-    log_.note(Note::kResumed, sequencer_.expected());
+    log_.note(Note::kResumed, next_);
   }
-  switch (verdict.kind) {
-    case Verdict::Kind::kDeliver:
-      if (verdict.skip != 0) [[unlikely]]
-        compare_repeated(packet, verdict.skip);
-      counters_.duplicate_messages.add(verdict.skip);
-      break;
-    case Verdict::Kind::kNothing:
-      counters_.heartbeats.add();
-      break;
-    case Verdict::Kind::kDuplicate:
-      compare_repeated(packet, packet.header.messages());
-      counters_.duplicate_packets.add();
-      counters_.duplicate_messages.add(packet.header.messages());
-      break;
-    case Verdict::Kind::kEndOfSession:
-      on_end_of_session();
-      break;
-    case Verdict::Kind::kMalformed:
-      break;
-  }
+  counters_.duplicate_messages.add(packet.known);
+  if (packet.ends_session) [[unlikely]]
+    on_end_of_session();
+  else if (packet.count == 0)
+    counters_.heartbeats.add();
+  else if (packet.known == packet.count)
+    counters_.duplicate_packets.add();
   update_state();
 }
 
-bool Feed::repeats(std::span<const std::byte> packet) const noexcept {
-  return with_cursor(options_.protocol, packet, [&](auto cursor) noexcept {
-    std::span<const std::byte> message;
-    return cursor.next(message) && recent_.matches(cursor.header().sequence_number, message);
-  });
-}
-
-// The same number twice is the other line, a retransmission, or a forger who was first: then the
-// books hold what the exchange never said.
-void Feed::compare_repeated(const Packet& packet, std::size_t count) noexcept {
-  if (recent_.holds(packet.header.sequence_number, blocks(packet.first, packet.first + count)))
-      [[likely]]
-    return;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t sequence = packet.header.sequence_number + i;
-    if (!recent_.differs(sequence, messages_[packet.first + i])) continue;
-    counters_.conflicting_messages.add();
-    gapped_ = true;
-    log_.note(Note::kConflict, sequence);
-  }
+void Feed::on_conflict(std::uint64_t sequence) noexcept {
+  counters_.conflicting_messages.add();
+  gapped_ = true;
+  log_.note(Note::kConflict, sequence);
 }
 
 void Feed::on_end_of_session() noexcept {
   if (!ended_) {
     counters_.ends_of_session.add();
-    log_.note(Note::kEndOfSession, sequencer_.expected());
+    log_.note(Note::kEndOfSession, next_);
   }
   ended_ = true;
   update_state();
@@ -192,14 +106,28 @@ void Feed::on_end_of_session() noexcept {
 // A number made of the session and of how often it began anew: mdh's that heard the same agree.
 // 56 bits, not 0.
 std::uint64_t Feed::new_numbering() const noexcept {
-  const auto& characters = sequencer_.session().characters;
+  const auto& characters = session_.characters;
   const std::uint64_t hash =
       fnv1a({reinterpret_cast<const char*>(characters.data()), characters.size()},
             kFnvBasis + numberings_);
   return hash >> 8 | 1;
 }
 
-void Feed::begin_session(std::uint64_t sequence) noexcept {
+void Feed::enter_session(const itch::mold::Session& session, std::uint64_t sequence) noexcept {
+  session_ = session;
+  numberings_ = 0;
+  begin_anew(sequence);
+}
+
+void Feed::begin_numbering(std::uint64_t sequence) noexcept {
+  ++numberings_;
+  begin_anew(sequence);
+}
+
+void Feed::begin_anew(std::uint64_t sequence) noexcept {
+  const bool known = state_ != wire::FeedState::kUnknown;
+  current_ = {sequence, current_.rx};
+  next_ = 1;
   if (deep_) deep_->begin_session();
   state_ = wire::FeedState::kUnknown;
   numbering_ = new_numbering();
@@ -207,17 +135,18 @@ void Feed::begin_session(std::uint64_t sequence) noexcept {
   if (counters_.sessions.get() > 0) drop_books();
   gapped_ = false;
   ended_ = false;
-  recent_.clear();
   day_ = {};
   ++days_;
   counters_.sessions.add();
   for (std::size_t part = 0; part < 2; ++part) {
     std::uint64_t text = 0;
-    const auto& characters = sequencer_.session().characters;
-    std::memcpy(&text, characters.data() + part * 8, part == 0 ? 8 : 2);
+    std::memcpy(&text, session_.characters.data() + part * 8, part == 0 ? 8 : 2);
     counters_.session_text[part].set(text);
   }
   log_.note(Note::kSession, sequence);
+  counters_.next_sequence.set(next_);
+  counters_.state.set(static_cast<std::uint64_t>(state_));
+  if (known) publish_state();
 }
 
 // Locates and orders of another session or day mean nothing any more.

@@ -1,4 +1,5 @@
-// The market data handler without sockets and fabric: packets in, updates and images out.
+// The books of a feed without sockets and fabric: messages in order in, updates and images out. The
+// arbiter says which messages those are.
 #pragma once
 
 #include <array>
@@ -7,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "common/base/counter.hpp"
 #include "common/base/units.hpp"
@@ -20,10 +20,9 @@
 #include "common/trace/stamp.hpp"
 #include "common/wire/book_image.hpp"
 #include "mdh/book_handler.hpp"
-#include "mdh/framing.hpp"
+#include "mdh/burst.hpp"
 #include "mdh/instruments.hpp"
-#include "mdh/recent_packets.hpp"
-#include "mdh/sequencer.hpp"
+#include "mdh/packet.hpp"
 #include "mdh/shard_filter.hpp"
 #include "mdh/snapshot.hpp"
 #include "mdh/symbol_file.hpp"
@@ -68,12 +67,6 @@ struct FeedCounters {
   } book;
 };
 
-// When a packet came.
-struct Arrival {
-  std::int64_t kernel_realtime_ns = 0;  // 0: unknown
-  TscTicks tsc{0};                      // in user space
-};
-
 // All members belong to the datapath thread except where noted; none allocates after construction.
 class Feed {
  public:
@@ -85,17 +78,14 @@ class Feed {
   // that no feed has named since that day, or that are of another shard, may be given to others.
   void remember(std::span<const KnownSymbol> symbols, std::chrono::sys_days since) noexcept;
 
-  // Takes in a packet of the burst at hand; its bytes stay valid until process(). Every packet that
-  // is in full order is delivered in order; malformed ones are dropped whole.
-  // False: it was malformed.
-  bool collect(std::span<const std::byte> packet, const Arrival& arrival) noexcept;
-  // Handles what was collected. Knowing the whole burst, it fetches what later messages will touch
-  // while it works on earlier ones.
-  void process() noexcept;
-  void on_packet(std::span<const std::byte> packet, const Arrival& arrival) noexcept {
-    (void)collect(packet, arrival);
-    process();
-  }
+  // Before the packets of a burst: fetches what their messages will touch.
+  void begin_burst(const Burst& burst) noexcept;
+  // The next packet of the burst. Its messages that are new are handled.
+  void on_packet(const Burst& burst, const OrderedPacket& packet) noexcept;
+  // Something else came before under this number: the books hold what the exchange never said.
+  void on_conflict(std::uint64_t sequence) noexcept;
+  // A packet that is dropped whole.
+  void on_malformed(std::size_t bytes, PacketStatus status) noexcept;
   // A datagram that did not fit its buffer.
   void on_truncated(std::size_t limit_bytes) noexcept;
   // Each turn: notices silence.
@@ -123,22 +113,19 @@ class Feed {
   bool ended() const noexcept { return ended_; }  // the session
 
   // A session of which no message may be here yet: books of the one before are dropped, and said
-  // to be. `sequence` is that of the packet which told of it. Nothing may wait for process().
+  // to be. `sequence` is that of its first packet.
   void enter_session(const itch::mold::Session& session, std::uint64_t sequence) noexcept;
 
   // The session numbers its messages from 1 again; else the same.
   void begin_numbering(std::uint64_t sequence) noexcept;
-  // The first message of a packet is known to have come before under its number, byte for byte. Of
-  // those that were handled only.
-  bool repeats(std::span<const std::byte> packet) const noexcept;
 
   // The books become those of a snapshot of the current session, and the next message the one
   // behind it. One update of kind kBookCleared for each instrument tells its quote. Takes as long
-  // as its orders, about 50 ns each. Nothing may wait for process().
+  // as its orders, about 50 ns each.
   void restore(const Snapshot& snapshot, TscTicks now) noexcept;
-  // Between restore() and the end of recovery: these packets are here, and next. An instrument is
-  // good again when its last message of them is handled, those without any are at once.
-  void expect(std::span<const std::byte> packet) noexcept;
+  // Between restore() and the end of recovery: this message is here, and will be handled. An
+  // instrument is good again when its last one of them is handled, those without any are at once.
+  void expect(Message message) noexcept;
   void begin_catch_up() noexcept;
   void end_catch_up() noexcept;
   // A packet that waits for others: the feed is not silent.
@@ -158,11 +145,6 @@ class Feed {
   const book::CrossedBooks& crossed() const noexcept { return crossed_; }
 
  private:
-  struct Packet {
-    itch::mold::PacketHeader header;
-    Arrival arrival;
-    std::size_t first;  // of its messages in messages_
-  };
   struct Current {  // the message at hand
     std::uint64_t sequence = 0;
     TscTicks rx{0};
@@ -187,15 +169,16 @@ class Feed {
   class DeepHandler;
   struct SnapshotDay;
 
-  std::span<const std::byte> blocks(std::size_t first, std::size_t end) const noexcept;
-  void deliver(const Packet& packet, std::size_t skip) noexcept;
+  // What need not be fetched.
+  auto left_out() const noexcept {
+    return [this](Message message) noexcept { return shard_.leaves_out(message); };
+  }
+  void begin_packet(const OrderedPacket& packet) noexcept;
   void handle(std::span<const std::byte> message, std::int64_t kernel_ns) noexcept;
   void on_other_shard() noexcept;
   bool shown(const itch::Header& header, const itch::Stock& symbol) noexcept;
   bool decode(std::span<const std::byte> message, Event& event) noexcept;
-  void on_verdict(const Verdict& verdict, const Packet& packet) noexcept;
   std::uint64_t new_numbering() const noexcept;
-  void begin_session(std::uint64_t sequence) noexcept;
   void begin_anew(std::uint64_t sequence) noexcept;
   void drop_books() noexcept;
   void on_day_break(itch::DayBreak what) noexcept;
@@ -206,7 +189,6 @@ class Feed {
   void restore_message(std::span<const std::byte> message) noexcept;
   void note_caught_up(std::span<const std::byte> message) noexcept;
   void on_silence(TscTicks now) noexcept;
-  void compare_repeated(const Packet& packet, std::size_t count) noexcept;
   void on_end_of_session() noexcept;
   void update_state() noexcept;
 
@@ -240,15 +222,13 @@ class Feed {
   Instruments instruments_;
   book::CrossedBooks crossed_;
   ShardFilter shard_;
-  Sequencer sequencer_;
   MessageHandler handler_;
-  RecentPackets recent_;
   itch::NetOrderImbalanceIndicator imbalance_;  // the message at hand, if it is one
   std::unique_ptr<DeepHandler> deep_;           // DEEP only
   Lookahead lookahead_;
-  std::vector<Packet> packets_;                       // of the burst; fixed capacity
-  std::vector<std::span<const std::byte>> messages_;  // likewise
   Current current_;
+  itch::mold::Session session_{};
+  std::uint64_t next_ = 1;                   // the sequence number behind the packet at hand
   TscTicks last_packet_{~std::uint64_t{0}};  // before the first packet nothing is silent
   wire::FeedState state_ = wire::FeedState::kUnknown;
   bool gapped_ = false;  // in this session

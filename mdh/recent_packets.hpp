@@ -8,7 +8,7 @@
 #include <memory>
 #include <span>
 
-#include "mdh/framing.hpp"
+#include "mdh/packet.hpp"
 
 namespace tickpath::mdh {
 

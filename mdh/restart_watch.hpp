@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "common/base/units.hpp"
-#include "common/feeds/itch/moldudp64.hpp"
-#include "mdh/feed.hpp"
+#include "mdh/packet.hpp"
+#include "mdh/recent_packets.hpp"
 
 namespace tickpath::mdh {
 
@@ -28,20 +28,15 @@ class RestartWatch {
     kFormer,    // of the numbering before, late
     kRestarts,  // the former one is over: take kept(), which the segment is the last of
   };
-  struct Kept {
-    std::span<const std::byte> segment;
-    itch::mold::PacketHeader header;
-    Arrival arrival;
-  };
 
-  // feed: knows what came before. Keeps at most `segments` of `segment_bytes`; what finds no room
+  // recent: knows what came before. Keeps at most `segments` of `segment_bytes`; what finds no room
   // is a gap of the new numbering.
-  RestartWatch(const Feed& feed, std::size_t segments, std::size_t segment_bytes, TscTicks silence);
+  RestartWatch(const RecentPackets& recent, std::size_t segments, std::size_t segment_bytes,
+               TscTicks silence);
 
   // A segment of the current session; `expected` is the number that comes next.
-  Verdict look(std::span<const std::byte> segment, const itch::mold::PacketHeader& header,
-               std::uint64_t expected, const Arrival& arrival) noexcept;
-  std::span<const Kept> kept() const noexcept { return kept_; }  // until the next look() or begin()
+  Verdict look(const Packet& segment, std::uint64_t expected) noexcept;
+  std::span<const Packet> kept() const noexcept { return kept_; }  // until next look() or begin()
 
   // Segments of another numbering have been heard lately.
   bool suspects(TscTicks now) const noexcept { return suspecting_ && !over(suspect_heard_, now); }
@@ -53,15 +48,15 @@ class RestartWatch {
   bool over(TscTicks since, TscTicks now) const noexcept {
     return now > since && now - since > silence_;
   }
-  bool is_kept(const itch::mold::PacketHeader& header) const noexcept;
-  void keep(std::span<const std::byte> segment, const itch::mold::PacketHeader& header,
-            const Arrival& arrival) noexcept;
+  bool repeats(const Packet& segment) const noexcept;
+  bool is_kept(const PacketHeader& header) const noexcept;
+  void keep(const Packet& segment) noexcept;
 
-  const Feed& feed_;
+  const RecentPackets& recent_;
   std::size_t segment_bytes_;
   TscTicks silence_;
   std::unique_ptr<std::byte[]> buffers_;  // touched as it is used
-  std::vector<Kept> kept_;                // fixed capacity
+  std::vector<Packet> kept_;              // fixed capacity
   std::uint64_t numbering_sent_ns_ = 0;   // the current numbering began; IEX-TP's send time
   std::uint64_t newest_sent_ns_ = 0;      // of the current numbering
   std::uint64_t suspect_sent_ns_ = 0;     // the other one began

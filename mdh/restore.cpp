@@ -1,34 +1,10 @@
 // Books from a snapshot, and the way back to the live feed.
 #include <algorithm>
 
-#include "common/base/check.hpp"
 #include "mdh/feed.hpp"
 #include "mdh/notes.hpp"
 
 namespace tickpath::mdh {
-
-void Feed::enter_session(const itch::mold::Session& session, std::uint64_t sequence) noexcept {
-  TICKPATH_CHECK(packets_.empty(), "what was collected belongs to the session before");
-  if (!sequencer_.enter(session)) return;
-  numberings_ = 0;
-  begin_anew(sequence);
-}
-
-void Feed::begin_numbering(std::uint64_t sequence) noexcept {
-  TICKPATH_CHECK(packets_.empty(), "what was collected belongs to the numbering before");
-  sequencer_.resume(1);
-  ++numberings_;
-  begin_anew(sequence);
-}
-
-void Feed::begin_anew(std::uint64_t sequence) noexcept {
-  const bool known = state_ != wire::FeedState::kUnknown;
-  current_ = {sequence, current_.rx};
-  begin_session(sequence);
-  counters_.next_sequence.set(sequencer_.expected());
-  counters_.state.set(static_cast<std::uint64_t>(state_));
-  if (known) publish_state();
-}
 
 // Compares the day of a snapshot with the one at hand.
 struct Feed::SnapshotDay {
@@ -91,12 +67,11 @@ void Feed::forget_orders() noexcept {
 }
 
 void Feed::restore(const Snapshot& snapshot, TscTicks now) noexcept {
-  TICKPATH_CHECK(packets_.empty(), "what was collected comes before the snapshot");
   counters_.snapshots.add();
-  const std::uint64_t bridged = snapshot.next_sequence - sequencer_.expected();
+  const std::uint64_t bridged = snapshot.next_sequence - next_;
   counters_.bridged_messages.add(bridged);
-  sequencer_.resume(snapshot.next_sequence);
-  counters_.next_sequence.set(snapshot.next_sequence);
+  next_ = snapshot.next_sequence;
+  counters_.next_sequence.set(next_);
   current_ = {snapshot.next_sequence - 1, now};
   last_packet_ = now;
   gapped_ = false;
@@ -138,14 +113,10 @@ void Feed::restore_message(std::span<const std::byte> message) noexcept {
 
 // -------------------------------------------------------------------------------- catching up
 
-void Feed::expect(std::span<const std::byte> packet) noexcept {
-  itch::mold::PacketCursor cursor(packet);
-  std::uint64_t sequence = cursor.header().sequence_number;
-  for (std::span<const std::byte> message; cursor.next(message); ++sequence) {
-    if (sequence < sequencer_.expected() || message.size() < itch::kHeaderBytes) continue;
-    const std::uint32_t id = instruments_.id_of(itch::stock_locate(message.data()));
-    if (id != wire::kNoInstrument) ++instruments_[id].behind;
-  }
+void Feed::expect(Message message) noexcept {
+  if (message.size() < itch::kHeaderBytes) return;
+  const std::uint32_t id = instruments_.id_of(itch::stock_locate(message.data()));
+  if (id != wire::kNoInstrument) ++instruments_[id].behind;
 }
 
 void Feed::begin_catch_up() noexcept {

@@ -11,7 +11,7 @@
 #include "common/feeds/iex/messages.hpp"
 #include "common/feeds/itch/codec.hpp"
 #include "common/wire/shard.hpp"
-#include "mdh/framing.hpp"
+#include "mdh/packet.hpp"
 
 namespace tickpath::mdh {
 

@@ -60,6 +60,8 @@ OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtim
   register_counters();
   register_rights();
   register_exceptions();
+  runtime.add_command("positions", "what each strategy holds, the largest first, at most \"most\"",
+                      [this](const control::Json& request) { return list_positions(request); });
   listener_ = runtime.device().listen(config.common.fabric_endpoint);
   venue_ = std::make_unique<VenueConnector>(runtime, config.venue,
                                             config.session.peer_rule("venue"), config.reconnect_ns,

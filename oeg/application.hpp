@@ -43,6 +43,7 @@ class OegApplication final : public control::Application {
   void tell_trouble();
   control::Json describe_kills() const;
   control::Json open_rows(std::uint8_t strategy) const;
+  control::Json list_positions(const control::Json& request) const;
   void accept(rdma::ConnectionRequest& request);
   void accept_strategy(rdma::ConnectionRequest& request, const wire::Hello& hello);
   void accept_risk(rdma::ConnectionRequest& request, const wire::Hello& hello);

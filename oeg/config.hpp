@@ -10,7 +10,7 @@
 #include "common/market/config.hpp"
 #include "oeg/gateway.hpp"
 #include "oeg/journal.hpp"
-#include "oeg/pair.hpp"
+#include "oeg/pair_options.hpp"
 
 namespace tickpath::oeg {
 

@@ -72,7 +72,7 @@ OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::T
                                                       start->memory, start->rules, hot_log)),
       strategies_(device, channel_.get(), {.name = "oeg.orders", .depth = config.channel_depth}),
       gateway_(config.gateway_options(), *this, *this, *this,
-               pair_ == nullptr ? static_cast<JournalPort&>(journal_) : *pair_, trace),
+               pair_ == nullptr ? static_cast<JournalPort&>(journal_) : pair_->log(), trace),
       market_(device, channel_.get(), market_options(config, trace)),
       events_(device, channel_.get(), {.name = "oeg.events"}),
       risk_({.required = config.risk_required,
@@ -91,7 +91,7 @@ OegDatapath::OegDatapath(const OegConfig& config, rdma::Device& device, trace::T
   }
   if (leading_) {
     recover_gateway();
-    session_.set_mirror(pair_.get());
+    session_.set_mirror(pair_ == nullptr ? nullptr : &pair_->log());
   }
   // In a pair also for a takeover, which has no time to make them.
   const bool holds_many = unclaimed_ || pair_ != nullptr;
@@ -151,7 +151,7 @@ bool OegDatapath::turn_pair() noexcept {
 // for before would be refused (session_down).
 void OegDatapath::begin_to_lead() noexcept {
   leading_ = true;
-  session_.set_mirror(pair_.get());
+  session_.set_mirror(&pair_->log());
   hold_strategies_until_ns_ = now_ns_ + kHoldStrategiesNs;
   risk_.take_replicated(pair_->kills(), true);
   gateway_.set_control_block(risk_.in_effect());
@@ -209,8 +209,8 @@ bool OegDatapath::turn() noexcept {
   if (hold_strategies_until_ns_ != 0) [[unlikely]]
     admit_strategies();
   if (pair_ != nullptr)
-    pair_->follow_takeover(session_.connected(), session_.logged_on(),
-                           gateway_.counters().orders.accepted.get());
+    pair_->takeover().follow(session_.connected(), session_.logged_on(),
+                             gateway_.counters().orders.accepted.get());
   if (refresh_next_ < instruments_known_.get() && market_.alive().get() != 0) [[unlikely]]
     refresh_quotes();
   worked |= gateway_.turn();
@@ -393,7 +393,7 @@ void OegDatapath::take_cleared() noexcept {
   ClearedException cleared;
   while (cleared_.try_pop(cleared)) {
     gateway_.release_symbol(cleared.symbol);
-    if (pair_ != nullptr) pair_->tell_cleared(cleared);
+    if (pair_ != nullptr) pair_->log().tell_cleared(cleared);
   }
 }
 

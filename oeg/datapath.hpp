@@ -89,7 +89,8 @@ class OegDatapath final : public control::Datapath,
   int pair_descriptor() const noexcept { return pair_fd_.get(); }
   // Nobody else leads: orders may be sent, as far as that goes.
   bool leads() const noexcept {
-    return pair_ == nullptr || (pair_->stage() == Pair::Stage::kLeading && !pair_->blocked());
+    return pair_ == nullptr ||
+           (pair_->stage() == Pair::Stage::kLeading && !pair_->status().blocked());
   }
   // Nobody else does, or may any more: the venue can be connected to. The Logon waits for leads().
   bool may_connect() const noexcept {
@@ -157,7 +158,8 @@ class OegDatapath final : public control::Datapath,
                   const wire::OrderRequest& request) noexcept;
   std::size_t messages_taken(std::uint64_t tag) noexcept {
     // What is not replicated yet holds back what would follow it.
-    if (pair_ != nullptr && pair_->stage() == Pair::Stage::kLeading && !pair_->may_act()) return 0;
+    if (pair_ != nullptr && pair_->stage() == Pair::Stage::kLeading && !pair_->log().may_act())
+      return 0;
     return gateway_.requests_taken(static_cast<std::size_t>(tag));
   }
   void on_client(link::ClientId client, std::uint64_t tag, link::LinkEvent event) noexcept;
@@ -188,7 +190,7 @@ class OegDatapath final : public control::Datapath,
   }
   // A blocked leader is none.
   bool up() const noexcept override {
-    return session_.logged_on() && (pair_ == nullptr || !pair_->blocked());
+    return session_.logged_on() && (pair_ == nullptr || !pair_->status().blocked());
   }
   bool takes_orders() const noexcept override { return pair_ == nullptr || pair_->may_trade(); }
   bool behind_gap() const noexcept override { return session_.behind_gap(); }
@@ -209,7 +211,9 @@ class OegDatapath final : public control::Datapath,
   void on_text(std::uint64_t cl_ord_id, std::string_view text) noexcept override;
   void send_text(const VenueText& text) noexcept;
 
-  bool may_act() noexcept { return !gateway_.in_entry() && (pair_ == nullptr || pair_->may_act()); }
+  bool may_act() noexcept {
+    return !gateway_.in_entry() && (pair_ == nullptr || pair_->log().may_act());
+  }
   void recover_gateway();
   bool turn_pair() noexcept;
   void begin_to_lead() noexcept;

@@ -12,7 +12,6 @@
 #include "common/base/cpu.hpp"
 #include "common/base/error.hpp"
 #include "common/base/exec_again.hpp"
-#include "common/base/names.hpp"
 #include "common/base/replace_file.hpp"
 #include "common/log/log.hpp"
 #include "common/wire/grants.hpp"
@@ -46,17 +45,6 @@ constexpr std::chrono::milliseconds kFoundLook{1};
 constexpr std::int64_t kOtherClaimsNs = 2'000'000'000;
 // A takeover that takes longer waits for somebody else, not for a CPU.
 constexpr std::int64_t kTakeoverNs = 1'000'000'000;
-
-std::string_view in_words(FenceResult fence) {
-  return name_in(fence,
-                 {{FenceResult::kNone, "there was no former leader"},
-                  {FenceResult::kLogAlone, "fenced by the log: it is never read again"},
-                  {FenceResult::kRevoked, "fenced: the former leader's right to WRITE is gone"},
-                  {FenceResult::kEndedOnly,
-                   "fenced by the log: the device did not take the former leader's right back, "
-                   "its connection was ended"}},
-                 "");
-}
 
 // This process anew, with nothing of what it believed.
 [[noreturn]] void start_anew() {
@@ -301,7 +289,7 @@ void PairKeeper::install(const std::string& snapshot) const {
 // What it had before it joined has served its purpose: it stands by, or leads.
 void PairKeeper::keep_own() {
   const Pair& pair = *datapath_->pair();
-  if (own_kept_ || !(pair.stands_by() || pair.stage() == Pair::Stage::kLeading)) return;
+  if (own_kept_ || !(pair.status().stands_by() || pair.stage() == Pair::Stage::kLeading)) return;
   own_kept_ = true;
   try {
     own_.keep();
@@ -353,7 +341,7 @@ bool PairKeeper::is_told_to_lead() {
 
 std::uint32_t PairKeeper::found(std::uint32_t over) {
   if (datapath_ == nullptr) return founding_.ask(over);
-  if (datapath_->pair()->waits_for_word()) return lead_by_hand(over);
+  if (datapath_->pair()->status().waits_for_word()) return lead_by_hand(over);
   const std::string epoch = std::to_string(datapath_->pair()->word().epoch);
   throw Error(datapath_->leads() ? "it leads already, in epoch " + epoch
                                  : "it has joined the other oeg, which led in epoch " + epoch +
@@ -369,11 +357,13 @@ std::uint32_t PairKeeper::lead_by_hand(std::uint32_t over) {
     throw Error(why);
   }
   Pair& pair = *datapath_->pair();
-  pair.found(known.word);
+  pair.commands().found(known.word);
   datapath_->wake();
+  const PairStatus& status = pair.status();
   const auto leads = [&] {
-    const Pair::Stage stage = pair.stage();
-    return (stage == Pair::Stage::kTakingOver || stage == Pair::Stage::kLeading) && !pair.blocked();
+    const Pair::Stage stage = status.stage();
+    return (stage == Pair::Stage::kTakingOver || stage == Pair::Stage::kLeading) &&
+           !status.blocked();
   };
   const std::int64_t until = clock::monotonic_ns() + kFoundNs;
   while (!leads() && clock::monotonic_ns() < until) std::this_thread::sleep_for(kFoundLook);
@@ -428,7 +418,7 @@ void PairKeeper::on_stage() {  // also where this one goes on alone, and waits f
 
 void PairKeeper::be_quick() {
   const Pair& pair = *datapath_->pair();
-  const TakeoverTimes& times = pair.times();
+  const TakeoverTimes& times = pair.takeover().times();
   const bool takes_over =
       times.decided_ns.get() != 0 && times.first_order_ns.get() == 0 &&
       clock::monotonic_ns() - static_cast<std::int64_t>(times.decided_ns.get()) < kTakeoverNs;
@@ -466,14 +456,14 @@ void PairKeeper::make_snapshot() {
 // before. That one can tell: whoever leads in a later epoch has it.
 void PairKeeper::ask_peer() {
   const std::int64_t now = clock::monotonic_ns();
-  const bool waits = datapath_->pair()->waits_in_vain(static_cast<std::uint64_t>(now));
+  const bool waits = datapath_->pair()->status().waits_in_vain(static_cast<std::uint64_t>(now));
   try {
     if (question_.connecting()) return (void)question_.poll_connect();
     if (!waits || now < next_ask_ns_) return;
     next_ask_ns_ = now + kAskPeerNs;
     wire::Hello hello = questions_.hello(wire::Service::kStandby);
     hello.flags = wire::kAsksOnly;
-    if (datapath_->pair()->books_may_be_cut()) hello.flags |= wire::kBooksMayBeCut;
+    if (datapath_->pair()->status().books_may_be_cut()) hello.flags |= wire::kBooksMayBeCut;
     question_.start_connect(config_.pair.peer, link::bytes_of(hello), {}, 0,
                             std::string(wire::name(wire::Role::kOeg)));
   } catch (const rdma::SetupError& error) {
@@ -498,8 +488,8 @@ void PairKeeper::connect_witness() {
       return;
     }
     const std::int64_t now = clock::monotonic_ns();
-    const bool looked_at = pair.witnesses_taken() == witnesses_made_;
-    if (!looked_at || pair.uses_witness() || now < next_witness_ns_) return;
+    const bool looked_at = pair.witness().connections_taken() == witnesses_made_;
+    if (!looked_at || pair.witness().is_used() || now < next_witness_ns_) return;
     const bool two = !config_.pair.witness_standby.empty();
     next_witness_ns_ = now + (two ? kSecondTryNs : kWitnessTryNs);
     // In turn: which of two decides is found by asking.
@@ -519,16 +509,17 @@ void PairKeeper::answer_peer(rdma::ConnectionRequest& request, const wire::Hello
   Pair& pair = *datapath_->pair();
   const auto now = static_cast<std::uint64_t>(clock::monotonic_ns());
   const bool may_be_cut = (hello.flags & wire::kBooksMayBeCut) != 0;
-  if (!datapath_->leads() && pair.waits_in_vain(now) && pair.gives_way_to(may_be_cut)) {
+  PairStatus& status = pair.status();
+  if (!datapath_->leads() && status.waits_in_vain(now) && status.gives_way_to(may_be_cut)) {
     log::warning("both oegs wait for a witness that does not decide: this one gives way and joins");
-    pair.give_way();
+    pair.commands().give_way();
     datapath_->wake();
   }
   tell_who_leads(request);
 }
 
 void PairKeeper::tell_who_leads(rdma::ConnectionRequest& request) const {
-  const Pair& pair = *datapath_->pair();
+  const PairStatus& pair = datapath_->pair()->status();
   const wire::Leadership word{pair.word().epoch, config_.pair.place, !pair.has_standby()};
   if (datapath_->leads()) return request.reject(leads_answer(word));
   request.reject(pair.waits_whole() ? waits_answer(pair.word()) : std::string(wire::kDoesNotLead));
@@ -543,8 +534,9 @@ void PairKeeper::accept_standby(rdma::ConnectionRequest& request, const wire::He
   const auto renounced = wire::Leadership::of_word(hello.parameters[1]);
   if (!datapath_->leads()) {
     // An oeg that asks to join has renounced.
-    if (remembers && pair.stage() != Pair::Stage::kTakingOver) pair.peer_renounced(renounced);
-    if (!remembers && pair.waits_for_word() && !std::exchange(newcomer_told_, true))
+    if (remembers && pair.stage() != Pair::Stage::kTakingOver)
+      pair.commands().peer_renounced(renounced);
+    if (!remembers && pair.status().waits_for_word() && !std::exchange(newcomer_told_, true))
       log::warning(
           "the oeg at {} asks to join. It has lost its memory, and may have led before: this oeg "
           "waits for the witness, or for a person's word (`tickpath pair found`)",
@@ -552,7 +544,7 @@ void PairKeeper::accept_standby(rdma::ConnectionRequest& request, const wire::He
     datapath_->wake();
     return tell_who_leads(request);
   }
-  pair.peer_joins(renounced);
+  pair.commands().peer_joins(renounced);
   const rdma::Grant grants[] = {runtime_.heartbeat().grant()};
   const wire::Hello answer = questions_.hello(wire::Service::kStandby);
   pair.connections().start_accept(request, link::bytes_of(answer), grants,
@@ -568,7 +560,7 @@ void PairKeeper::accept_snapshot(rdma::ConnectionRequest& request, const wire::H
   if (keeps_out(request, hello)) return;
   Pair& pair = *datapath_->pair();
   pair.collect();
-  if (pair.streams_from() == 0) return request.reject("nothing is streamed yet");
+  if (pair.log().streams_from() == 0) return request.reject("nothing is streamed yet");
   const std::uint64_t joiner = pair.counters().standbys_joined.get();
   if (snapshot_ == nullptr || snapshot_of_ != joiner) {
     snapshot_readers_.drop(0);
@@ -586,13 +578,14 @@ void PairKeeper::accept_snapshot(rdma::ConnectionRequest& request, const wire::H
 
 void PairKeeper::hand_over() {
   Pair& pair = *datapath_->pair();
-  if (pair.stage() != Pair::Stage::kLeading) throw Error("it does not lead");
-  if (pair.blocked()) throw Error("it waits for the pair's witness at " + questions_.witnesses());
-  if (!pair.has_standby() || pair.word().alone) throw Error("nobody stands by for it");
-  if (!pair.has_witness())
+  const PairStatus& status = pair.status();
+  if (status.stage() != Pair::Stage::kLeading) throw Error("it does not lead");
+  if (status.blocked()) throw Error("it waits for the pair's witness at " + questions_.witnesses());
+  if (!status.has_standby() || status.word().alone) throw Error("nobody stands by for it");
+  if (!pair.witness().is_there())
     throw Error("the pair's witness at " + questions_.witnesses() + " is not there");
   log::info("this oeg hands over: its standby is to lead");
-  pair.hand_over();
+  pair.commands().hand_over();
   datapath_->wake();
 }
 

@@ -4,7 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "common/base/error.hpp"
 #include "common/base/names.hpp"
+#include "common/base/units.hpp"
 #include "common/control/feed_endpoints.hpp"
 #include "common/control/losses.hpp"
 #include "common/control/ring_flows.hpp"
@@ -219,7 +221,7 @@ control::Json OegApplication::describe_kills() const {
   }
   json["open"] = std::move(open);
   const Pair* const pair = datapath_->pair();
-  json["replicated"] = pair == nullptr || pair->kills_confirmed();
+  json["replicated"] = pair == nullptr || pair->log().kills_confirmed();
   return json;
 }
 
@@ -232,6 +234,34 @@ control::Json OegApplication::open_rows(std::uint8_t strategy) const {
                       {"buy", row.open_buy_shares},
                       {"sell", row.open_sell_shares}});
   return rows;
+}
+
+// From the table that risk READs: the datapath does not know who looks.
+control::Json OegApplication::list_positions(const control::Json& request) const {
+  constexpr std::size_t kMost = 1000;
+  const control::Json most = request.value("most", control::Json(kMost));
+  if (!most.is_number_unsigned() || most.get<std::uint64_t>() > kMost)
+    throw Error("\"most\" is a number of rows, from 0 to " + std::to_string(kMost));
+  std::vector<wire::PositionRow> rows;
+  wire::PositionRow row{};
+  for (std::size_t i = 0; datapath_->position(i, row); ++i)
+    if (row.fills != 0 || row.open_buy_shares != 0 || row.open_sell_shares != 0)
+      rows.push_back(row);
+  std::ranges::sort(rows, std::ranges::greater(), [](const wire::PositionRow& each) {
+    return each.position_shares < 0 ? -each.position_shares : each.position_shares;
+  });
+  control::Json list = control::Json::array();
+  for (const wire::PositionRow& each : rows) {
+    if (list.size() == most.get<std::size_t>()) break;
+    list.push_back({{"strategy", each.strategy_id},
+                    {"symbol", symbol(each.instrument_id)},
+                    {"shares", each.position_shares},
+                    {"cash", static_cast<double>(each.cash) / static_cast<double>(kPriceScale)},
+                    {"fills", each.fills},
+                    {"open_buy", each.open_buy_shares},
+                    {"open_sell", each.open_sell_shares}});
+  }
+  return {{"positions", std::move(list)}, {"rows", rows.size()}};
 }
 
 void OegApplication::summarize(control::Summary& summary) {
@@ -285,9 +315,9 @@ void OegApplication::summarize(control::Summary& summary) {
 
 std::string PairKeeper::not_ready_reason() const {
   const Pair& pair = *datapath_->pair();
-  if (pair.blocked()) return "waits for the pair's witness at " + witnesses();
+  if (pair.status().blocked()) return "waits for the pair's witness at " + witnesses();
   if (pair.stage() == Pair::Stage::kLeading) return {};
-  if (pair.stage() == Pair::Stage::kFollowing && pair.stands_by()) return {};
+  if (pair.stage() == Pair::Stage::kFollowing && pair.status().stands_by()) return {};
   return "joins its pair";
 }
 
@@ -300,17 +330,17 @@ control::Json PairKeeper::describe() const {
                         {"epoch", word.epoch},
                         {"leader", word.leader},
                         {"alone", word.alone},
-                        {"blocked", pair.blocked()},
-                        {"witness", pair.has_witness()},
-                        {"has_standby", pair.has_standby()},
-                        {"lag_bytes", pair.lag_bytes().get()},
-                        {"lag_records", pair.lag_records().get()},
-                        {"lag_us", static_cast<double>(pair.lag_ns().get()) / 1000}};
+                        {"blocked", pair.status().blocked()},
+                        {"witness", pair.witness().is_there()},
+                        {"has_standby", pair.status().has_standby()},
+                        {"lag_bytes", pair.lag().bytes().get()},
+                        {"lag_records", pair.lag().entries().get()},
+                        {"lag_us", static_cast<double>(pair.lag().ns().get()) / 1000}};
   control::Json times = control::Json::object();
-  datapath_->pair()->times().for_each(
+  datapath_->pair()->takeover().times().for_each(
       [&](std::string_view name, const Counter& at) { times[std::string(name)] = at.get(); });
   json["takeover"] = std::move(times);
-  json["fence"] = name(pair.fence_result());
+  json["fence"] = name(pair.takeover().fence_result());
   return json;
 }
 

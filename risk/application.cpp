@@ -43,6 +43,22 @@ control::Json shown(const StrategyView& view) {
   return json;
 }
 
+// By name, those that are set: money in currency units, the rest as counts.
+template <class Limits, class Rows>
+control::Json shown(const Limits& limits, const Rows& rows) {
+  control::Json json = control::Json::object();
+  for (const auto& row : rows) {
+    const std::int64_t limit = limits.*row.member;
+    if (limit <= 0) continue;
+    if (row.unit == nullptr)
+      json[std::string(wire::name(row.kind))] =
+          static_cast<double>(limit) / static_cast<double>(kPriceScale);
+    else
+      json[std::string(wire::name(row.kind))] = limit;
+  }
+  return json;
+}
+
 std::vector<std::string> names_of(const std::vector<market::VenueConfig>& venues) {
   std::vector<std::string> names;
   for (const market::VenueConfig& venue : venues) names.push_back(venue.name);
@@ -262,10 +278,13 @@ void RiskApplication::describe(control::Json& status) {
     if (view.known.get() == 0) continue;
     control::Json strategy = {{"strategy", id}};
     strategy.update(shown(view));
+    strategy["limits"] =
+        shown(strategy_limits(config_, static_cast<std::uint8_t>(id)), kStrategyLimits);
     if (venues_.size() > 1) strategy["net_notional"] = in_currency(view.net_notional);
     status["strategies"].push_back(strategy);
   }
   control::Json total = shown(monitor_->view(Monitor::kAll));
+  total["limits"] = shown(config_.monitor.total, kTotalLimits);
   // What the datapath keeps for each strategy alone.
   for (const char* const count : {"open_orders", "requests", "rejects"}) {
     std::uint64_t sum = 0;

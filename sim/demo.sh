@@ -85,5 +85,6 @@ failed=0
 [ "$failed" -eq 0 ] || { echo "demo: failed; logs are in $root/$run_dir" >&2; exit "$failed"; }
 
 say "trace"
-"$tickpath" trace "$run_dir" --html "$root/$run_dir/report.html" --orders-min "$orders_min" ||
+{ "$tickpath" trace "$run_dir" --orders-min "$orders_min" &&
+  printf '\n' && "$tickpath" report "$run_dir" --out "$root/$run_dir/report.html"; } ||
   { failed=$?; echo "demo: failed; logs are in $root/$run_dir" >&2; exit "$failed"; }

@@ -238,7 +238,10 @@ container() {
 }
 
 say "packages"
-tests/support/install.sh build tests
+wanted=(build tests)
+# The tests that look at pages are not among those of a run without a stage.
+[[ " ${stages[*]} " != *release* || " ${stages[*]} " == *quick_release* ]] || wanted+=(browser)
+tests/support/install.sh "${wanted[@]}"
 # What guests boot from is fetched while others compile; whoever needs it waits and says what is wrong.
 fetching=
 if [[ " ${stages[*]} " =~ (guest|soft_roce|all_release) ]]; then

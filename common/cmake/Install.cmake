@@ -13,7 +13,7 @@ include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
 set(programs sim_program mdh_program strategy_program oeg_program risk_program tickpath_program
-             tickpath-data_program tickpath-history_program tickpath-measure_program)
+             tickpath-data_program tickpath-history_program tickpath-measure_program tickpath-watch_program)
 set(plugins plugin_arbitrage plugin_momentum plugin_quoter)
 add_custom_target(tickpath_programs DEPENDS ${programs} ${plugins})
 
@@ -42,7 +42,7 @@ install(FILES tools/cli/completion.bash RENAME tickpath
 install(FILES tools/cli/completion.zsh RENAME _tickpath
         DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 # Each program prints its own page.
-foreach(program tickpath tickpath-data tickpath-history tickpath-measure)
+foreach(program tickpath tickpath-data tickpath-history tickpath-measure tickpath-watch)
   install(CODE "
     if(EXISTS \"$<TARGET_FILE:${program}_program>\")
       set(page \"${PROJECT_BINARY_DIR}/${program}.1\")

@@ -32,7 +32,8 @@ namespace {
 constexpr std::chrono::milliseconds kAcceptPause{100};
 
 // Looking changes nothing: `tickpath up` asks several times a second.
-constexpr std::array<std::string_view, 4> kLooks{"status", "ready", "counters", "commands"};
+constexpr std::array<std::string_view, 5> kLooks{"status", "ready", "counters", "commands",
+                                                 "positions"};
 constexpr std::size_t kAuditedBytesMax = 200;  // of a request, in the log
 
 ucred user_of(Protocol::socket& socket) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <tuple>
 
@@ -15,6 +16,7 @@ constexpr std::size_t kArrival = place(Hop::kMdhRx);
 OrderLatencies::OrderLatencies(std::span<const TraceFile> files, Hop from, Hop to)
     : clocks_(files), joined_(files, clocks_), arrivals_(arrivals()) {
   require_later(from, to);
+  find_start(files);
   for (const auto& [id, order] : joined_.orders()) {
     if (order.trace_id == 0) continue;
     if (const auto ns = joined_.elapsed_ns(order, place(from), place(to)))
@@ -32,6 +34,35 @@ std::vector<double> OrderLatencies::arrivals() const {
   });
   std::ranges::sort(times);
   return times;
+}
+
+// The start lies on the time of a reference host; the nearest reading of one of its programs dates
+// it.
+void OrderLatencies::find_start(std::span<const TraceFile> files) {
+  if (arrivals_.empty()) return;
+  double nearest = std::numeric_limits<double>::max();
+  for (const TraceFile& file : files) {
+    const std::size_t host = clocks_.index_of(file);
+    if (clocks_.hosts()[host].reference != host) continue;
+    const double rate = clocks_.ticks_per_ns(host);
+    ticks_per_s_ = rate * 1e9;
+    for (const SyncPoint& point : file.sync_points()) {
+      const double away = arrivals_.front() - static_cast<double>(point.tsc);
+      if (std::abs(away) >= nearest) continue;
+      nearest = std::abs(away);
+      start_realtime_ns_ = point.realtime_ns + std::llround(away / rate);
+    }
+  }
+}
+
+std::uint64_t OrderLatencies::arrived_by(double since_start_s) const {
+  if (arrivals_.empty()) return 0;
+  const double at = arrivals_.front() + since_start_s * ticks_per_s_;
+  return static_cast<std::uint64_t>(std::ranges::upper_bound(arrivals_, at) - arrivals_.begin());
+}
+
+double OrderLatencies::last_arrival_s() const {
+  return arrivals_.empty() ? 0 : (arrivals_.back() - arrivals_.front()) / ticks_per_s_;
 }
 
 OrderLatency OrderLatencies::latency(std::uint64_t id, const OrderTimes& order,

@@ -42,13 +42,23 @@ class OrderLatencies {
   // Error: it has no stamp.
   std::vector<PathMark> path(std::uint64_t order_id) const;
 
+  // Messages that had reached an mdh so long after the run's first one.
+  std::uint64_t arrived_by(double since_start_s) const;
+  // When the last one had, since the first one; 0: there is none, or one.
+  double last_arrival_s() const;
+  // CLOCK_REALTIME at since_start_s = 0. 0: no program of the host that times are of has read it.
+  std::int64_t start_realtime_ns() const noexcept { return start_realtime_ns_; }
+
  private:
   OrderLatency latency(std::uint64_t id, const OrderTimes& order, std::int64_t ns) const;
   std::vector<double> arrivals() const;
+  void find_start(std::span<const TraceFile> files);
 
   HostClocks clocks_;
   Joined joined_;
   std::vector<double> arrivals_;  // of messages at mdhs, ascending
+  double ticks_per_s_ = 1;        // of arrivals_
+  std::int64_t start_realtime_ns_ = 0;
   std::vector<OrderLatency> all_;
 };
 

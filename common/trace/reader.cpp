@@ -1,5 +1,6 @@
 #include "common/trace/reader.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cmath>
@@ -74,6 +75,38 @@ TraceFile::TraceFile(const std::string& path) : path_(path) {
               header_->capacity};
 }
 
+TraceFile::TraceFile(const std::string& path, TscTicks since, std::size_t records_max)
+    : TraceFile(path) {
+  copy_newest(since, records_max);
+}
+
+void TraceFile::copy_newest(TscTicks since, std::size_t records_max) {
+  // A stamp may be older than the one before it: the time was taken earlier. So many older ones in
+  // a row mean that the rest is older, too.
+  constexpr std::size_t kOlderInARow = 64;
+  // Acquire: the records below were written to the file before the header that counts them.
+  const std::uint64_t written = header_->written.load(std::memory_order_acquire);
+  const std::uint64_t oldest = written > header_->capacity ? written - header_->capacity : 0;
+  std::uint64_t at = written;
+  std::size_t older = 0;
+  while (at > oldest && newest_.size() < records_max && older < kOlderInARow) {
+    const Record& record = records_[--at & (header_->capacity - 1)];
+    newest_.push_back(record);
+    const Hop hop = static_cast<Hop>(record.key >> 56);
+    if (!is_known(hop) || info(hop).realtime_clock) continue;  // no time of this counter
+    older = record.time < since.value ? older + 1 : 0;
+  }
+  // What was overwritten while it was copied stands at the end, for the newest came first.
+  const std::uint64_t writing = header_->writing.load(std::memory_order_acquire);
+  const std::uint64_t first = writing > header_->capacity ? writing - header_->capacity : 0;
+  const std::size_t lost = std::min<std::uint64_t>(first > at ? first - at : 0, newest_.size());
+  const std::size_t surplus = older == kOlderInARow ? older : 0;
+  newest_.resize(newest_.size() - std::max(lost, surplus));
+  cut_short_ = lost > surplus || (surplus == 0 && at > 0);
+  std::ranges::reverse(newest_);
+  records_ = newest_;
+}
+
 TraceFile::~TraceFile() {
   if (header_ != nullptr) ::munmap(const_cast<FileHeader*>(header_), mapped_bytes_);
 }
@@ -82,7 +115,9 @@ TraceFile::TraceFile(TraceFile&& other) noexcept
     : path_(std::move(other.path_)),
       header_(std::exchange(other.header_, nullptr)),
       mapped_bytes_(other.mapped_bytes_),
-      records_(std::exchange(other.records_, {})) {}
+      records_(std::exchange(other.records_, {})),
+      newest_(std::move(other.newest_)),
+      cut_short_(other.cut_short_) {}
 
 // The mapping stays: whoever looks again has the page from the page cache.
 void TraceFile::release(std::span<const Record> part) noexcept {

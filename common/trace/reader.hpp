@@ -27,6 +27,10 @@ class TraceFile {
   // Throws Error naming the path: not there, not a trace file, another version, shorter than its
   // header says.
   explicit TraceFile(const std::string& path);
+  // Only the newest records, in the order in which they were written, at most `records_max`. They
+  // begin with the first one that is stamped at `since` or later, by the counter of the file's
+  // host. The program cannot change them any more, because they are a copy. Throws as above.
+  TraceFile(const std::string& path, TscTicks since, std::size_t records_max);
   ~TraceFile();
   TraceFile(TraceFile&& other) noexcept;
   TraceFile& operator=(TraceFile&&) = delete;
@@ -35,7 +39,8 @@ class TraceFile {
 
   const std::string& path() const noexcept { return path_; }
   const FileHeader& header() const noexcept { return *header_; }
-  // Every slot of the ring, in no particular order; a key of 0 was never written.
+  // Every slot of the ring, in no particular order; a key of 0 was never written. Of a file of
+  // which the newest records were asked for, these.
   std::span<const Record> records() const noexcept { return records_; }
   // The same, one after the other. What was visited leaves this process's memory again, so that a
   // file of any size takes none of it.
@@ -44,22 +49,28 @@ class TraceFile {
     for (std::size_t first = 0; first < records_.size(); first += kRecordsAtOnce) {
       const auto part = records_.subspan(first, std::min(kRecordsAtOnce, records_.size() - first));
       for (const Record& record : part) visit(record);
-      release(part);
+      if (newest_.empty()) release(part);
     }
   }
   // Records that were overwritten because the ring was smaller than the run.
   std::uint64_t overwritten() const noexcept;
+  // Newest records were asked for, and some that are younger than `since` are not here: there were
+  // more than `records_max`, or they were overwritten.
+  bool cut_short() const noexcept { return cut_short_; }
   std::vector<SyncPoint> sync_points() const;
   std::vector<PeerClockPoints> peer_clocks() const;
 
  private:
   static constexpr std::size_t kRecordsAtOnce = 1u << 18;  // 4 MiB: whole pages, few system calls
   static void release(std::span<const Record> part) noexcept;
+  void copy_newest(TscTicks since, std::size_t records_max);
 
   std::string path_;
   const FileHeader* header_ = nullptr;
   std::size_t mapped_bytes_ = 0;
   std::span<const Record> records_;
+  std::vector<Record> newest_;
+  bool cut_short_ = false;
 };
 
 // Puts CLOCK_REALTIME readings of one host on that host's TSC line.

@@ -1,4 +1,4 @@
-// An analysis as a table, as JSON, as CSV and as a page with pictures.
+// An analysis as a table, as JSON, as CSV and as pictures.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,14 @@ std::string to_json(const Analysis& analysis);
 // One header line, then a line a row; the columns are the JSON row's.
 std::string to_csv(const Analysis& analysis);
 
-// A self-contained page (inline SVG, no script, no network): the way of a median and of a slow
-// order hop by hop, tick-to-order by percentile, and over the run.
-std::string to_html(const Analysis& analysis);
+// Pictures in SVG for a page that styles the classes grid, bar, tail and curve.
+// A bar from p50 to p99 for each row, and a line on to p99.9.
+std::string hops_picture(const std::vector<Interval>& rows);
+// The percentile's scale opens up toward 100 %: -log10(1 - p), as HDR histograms are drawn. A
+// sentence in its place where there is no sample.
+std::string percentiles_picture(const Interval& row);
+// Time of the run across, latency upward; at most 2,000 of them, which it says. Empty: none.
+std::string scatter_picture(const std::vector<OrderSample>& orders);
 
 // A duration in at most 8 characters, with three significant digits or whole nanoseconds.
 std::string short_time(std::int64_t ns);

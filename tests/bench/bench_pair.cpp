@@ -70,7 +70,7 @@ BenchPair::BenchPair(const BenchFolder& folder, rdma::Device& device, OrderPath&
   thread_ = std::thread([this, standby_cpu] { run_standby(standby_cpu); });
   try {
     turn_leader_until("the standby is none after all",
-                      [&] { return leader_.has_standby() && !leader_.word().alone; });
+                      [&] { return leader_.status().has_standby() && !leader_.word().alone; });
   } catch (...) {
     end_standby();
     throw;
@@ -111,7 +111,7 @@ void BenchPair::connect_witness(const std::string& endpoint) {
     witness_.serve();
     witness_.collect();
     if (leader_.connections().connecting()) (void)leader_.connections().poll_connect();
-    return leader_.has_witness();
+    return leader_.witness().is_there();
   });
 }
 

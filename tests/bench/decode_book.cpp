@@ -23,6 +23,7 @@
 #include "common/feeds/itch/codec.hpp"
 #include "common/feeds/itch/moldudp64.hpp"
 #include "common/feeds/recordings/binary_file.hpp"
+#include "mdh/arbiter.hpp"
 #include "mdh/book_handler.hpp"
 #include "mdh/feed.hpp"
 #include "mdh/notes.hpp"
@@ -149,7 +150,7 @@ class NoSink final : public mdh::UpdateSink {
   std::uint64_t checksum = 0;
 };
 
-// mdh's feed without sockets and fabric. The share of messages that were others'.
+// mdh's arbiter and feed without sockets and fabric. The share of messages that were others'.
 double run_feed(const Input& input, wire::Shard shard, Cost& best) {
   constexpr std::size_t kPacketsABurst = 16;
   mdh::FeedOptions options;
@@ -159,12 +160,13 @@ double run_feed(const Input& input, wire::Shard shard, Cost& best) {
   log::HotLog log;
   mdh::define_notes(log);
   mdh::Feed feed(options, sink, trace, log);
+  mdh::Arbiter arbiter({}, feed, nullptr, nullptr, log);
   const Stopwatch watch;
   for (std::size_t i = 0; i < input.packets.size(); ++i) {
-    (void)feed.collect(input.packets[i], {0, TscTicks{i + 1}});
-    if ((i + 1) % kPacketsABurst == 0) feed.process();
+    arbiter.collect(mdh::Line::kA, input.packets[i], {0, TscTicks{i + 1}});
+    if ((i + 1) % kPacketsABurst == 0) arbiter.process(TscTicks{i + 1});
   }
-  feed.process();
+  arbiter.flush();
   watch.lap(input.messages.size(), best);
   return static_cast<double>(feed.counters().other_shards.get()) /
          static_cast<double>(input.messages.size());

@@ -146,7 +146,7 @@ OrderPath::OrderPath(const BenchFolder& folder, const std::string& name, std::ui
 
 void OrderPath::start(int fix_socket, Pair* pair) {
   pair_ = pair;
-  JournalPort& recorded = pair == nullptr ? static_cast<JournalPort&>(journal_) : *pair;
+  JournalPort& recorded = pair == nullptr ? static_cast<JournalPort&>(journal_) : pair->log();
   VenuePort& venue = *this;
   StrategyPort& strategies = *this;
   EventPort& events = *this;
@@ -155,7 +155,7 @@ void OrderPath::start(int fix_socket, Pair* pair) {
   gateway_->on_strategy_connected(0);
   gateway_->set_risk_alive(true);
   quote(*gateway_, kInstrument, "AAPL", 5'853'200);
-  session_.set_mirror(pair);
+  session_.set_mirror(pair == nullptr ? nullptr : &pair->log());
   session_.attach(fix_socket);
   turn_until("the far end does not log on", [this] { return session_.logged_on(); });
 }
@@ -165,8 +165,9 @@ void OrderPath::turn_until(const char* what, Done&& done) {
   const std::int64_t deadline = clock::monotonic_ns() + kPatienceS * std::int64_t{1'000'000'000};
   while (!done()) {
     if (clock::monotonic_ns() > deadline)
-      throw Error(std::string(what) + (session_.connected() ? "" : ": it is not connected") +
-                  (pair_ == nullptr || pair_->may_act() ? "" : ": the standby does not confirm"));
+      throw Error(
+          std::string(what) + (session_.connected() ? "" : ": it is not connected") +
+          (pair_ == nullptr || pair_->log().may_act() ? "" : ": the standby does not confirm"));
     turn();
   }
 }

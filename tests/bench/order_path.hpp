@@ -119,7 +119,7 @@ class OrderPath final : private NoFabric {
   bool send(std::size_t, const wire::OrderReport&) noexcept override { return may_act(); }
   void publish(const wire::OrderEvent&) noexcept override { (void)may_act(); }
 
-  bool may_act() noexcept { return pair_ == nullptr || pair_->may_act(); }
+  bool may_act() noexcept { return pair_ == nullptr || pair_->log().may_act(); }
   void forget(std::uint64_t order_id);
 
   Journal journal_;

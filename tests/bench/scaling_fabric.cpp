@@ -159,6 +159,7 @@ Posting post_to(std::size_t subscribers, const std::vector<std::vector<std::byte
   mdh::FeedOptions options;
   options.instruments_max = kInstruments + 1;
   mdh::Feed feed(options, sink, trace, log);
+  mdh::Arbiter arbiter({}, feed, nullptr, nullptr, log);
   const auto finish_turn = [&] {
     publisher.flush(
         [&](std::uint32_t id, wire::BookImage& image) noexcept { feed.fill_image(id, image); });
@@ -175,8 +176,8 @@ Posting post_to(std::size_t subscribers, const std::vector<std::vector<std::byte
   for (const std::vector<std::byte>& packet : packets) {
     while (tsc_now().value < due) cpu_relax();
     const TscTicks start = tsc_now();
-    (void)feed.collect(packet, {0, start});
-    feed.process();
+    arbiter.collect(mdh::Line::kA, packet, {0, start});
+    arbiter.process(start);
     finish_turn();
     messages.add((tsc_now() - start).value);
     due = std::max(due + apart, tsc_now().value);

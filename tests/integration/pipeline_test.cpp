@@ -227,6 +227,19 @@ json status_of(const PipelineFolder& folder, const std::string& name) {
                                 {{"command", "status"}});
 }
 
+// What oeg lists of its positions, while nothing trades.
+void expect_positions_hold(const PipelineFolder& folder, std::uint64_t fills) {
+  const std::string oeg = control::admin_path(folder.run_dir(), "oeg");
+  const json held = control::admin_command(oeg, {{"command", "positions"}}).at("positions");
+  std::uint64_t fills_held = 0;
+  for (const json& row : held) fills_held += row.at("fills").get<std::uint64_t>();
+  EXPECT_EQ(fills_held, fills) << held;
+  const json one = control::admin_command(oeg, {{"command", "positions"}, {"most", 1}});
+  EXPECT_EQ(one.at("positions"), json::array({held.at(0)})) << "the largest";
+  EXPECT_EQ(one.at("rows"), held.size());
+  EXPECT_THROW((void)control::admin_command(oeg, {{"command", "positions"}, {"most", -1}}), Error);
+}
+
 TEST(Pipeline, AKillRefusesNewOrdersAndCancelsWhatIsOpenUntilItIsLifted) {
   const PipelineFolder folder;
   const char* guard = std::getenv("TICKPATH_ALLOC_GUARD");
@@ -245,6 +258,9 @@ TEST(Pipeline, AKillRefusesNewOrdersAndCancelsWhatIsOpenUntilItIsLifted) {
     EXPECT_EQ(risk.at("total").at(count), sum) << count << ": " << risk.at("total");
   }
   EXPECT_GT(risk.at("total").at("requests"), 0);
+  EXPECT_EQ(risk.at("total").at("limits").at("total.loss_max"), 2'000'000.0);
+  for (const json& strategy : risk.at("strategies"))
+    EXPECT_EQ(strategy.at("limits").at("loss_max"), strategy.at("strategy") == 1 ? 5e5 : 1e6);
   const std::vector<std::string> where{"--run-dir", folder.run_dir()};
   EXPECT_THAT(run({program("tickpath"), "kill", where[0], where[1]}), Ends(0));
   const json killed = status_of(folder, "oeg").at("kill_switch");
@@ -257,6 +273,7 @@ TEST(Pipeline, AKillRefusesNewOrdersAndCancelsWhatIsOpenUntilItIsLifted) {
   EXPECT_THAT(status.output, ::testing::HasSubstr("oeg: all strategies are killed since"));
   EXPECT_TRUE(folder.wait_counter_above("oeg", "refused", "kill_switch", 0)) << up.output();
   EXPECT_EQ(folder.counter("oeg", "reports", "fills"), fills) << "nothing was left to be filled";
+  expect_positions_hold(folder, fills);
   EXPECT_THAT(run({program("tickpath"), "unkill", where[0], where[1]}), Ends(0));
   EXPECT_THAT(up.wait(test_support::kPatience), Ends(0));
   const json oeg = json::parse(folder.summary("oeg"));

@@ -11,9 +11,11 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pty.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/support/finished.hpp"
 #include "tests/support/pipeline.hpp"
 
 namespace tickpath::test_support {
@@ -71,7 +73,16 @@ class OnATerminal {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
   // Ctrl-C.
-  void interrupt() const { EXPECT_EQ(::write(terminal_, "\003", 1), 1); }
+  void interrupt() const { press("\003"); }
+  void press(const std::string& keys) const {
+    EXPECT_EQ(::write(terminal_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
+  }
+  void resize(unsigned short columns, unsigned short rows) const {
+    const winsize size{.ws_row = rows, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+    EXPECT_EQ(::ioctl(terminal_, TIOCSWINSZ, &size), 0);
+  }
+  // What is waited for comes from here on.
+  void forget() { output_.clear(); }
   const std::string& output() const noexcept { return output_; }
 
  private:
@@ -99,6 +110,7 @@ std::vector<std::string> lines_of(const std::string& output) {
     } else if (output[at] == '\033') {  // ESC [ parameters letter
       while (at + 1 < output.size() && std::isalpha(static_cast<unsigned char>(output[at])) == 0)
         ++at;
+      if (output[at] == 'H') lines.emplace_back();  // to the upper left corner
     } else if ((static_cast<unsigned char>(output[at]) & 0xc0) !=
                0x80) {  // UTF-8: once a character
       lines.back() += output[at];
@@ -143,6 +155,56 @@ TEST(Terminal, OfEightyColumnsHoldsTheBarOfUpAndTheStatus) {
   const std::string bars = redrawn_in(up.output());
   EXPECT_NE(bars.find("[#"), std::string::npos) << up.output();
   EXPECT_LT(widest_of(bars).size(), kColumns) << widest_of(bars);
+}
+
+TEST(Terminal, TopShowsThePipelineTakesKeysAndKillsAfterTwoQuestions) {
+  if (const std::string why = why_none(); !why.empty())
+    GTEST_SKIP() << "no pseudo-terminal is to be had: " << why;
+  const PipelineFolder folder;
+  OnATerminal up(folder.up(folder.generate(60'000, 12)));
+  ASSERT_TRUE(up.wait_for("% ")) << "a bar is drawn:\n" << up.output();
+  OnATerminal top({program("tickpath"), "top", "--interval", "0.2", "--run-dir", folder.run_dir()});
+  for (const char* const part :
+       {"PROGRAM", "messages/s", "feed good", "tick-to-order", "quoter", "LIMIT", "ZAA"})
+    EXPECT_TRUE(top.wait_for(part)) << part << "\n" << top.output();
+  EXPECT_LE(widest_of(top.output()).size(), kColumns) << widest_of(top.output());
+  const auto press = [&](const std::string& keys, const std::string& answer) {
+    top.forget();
+    top.press(keys);
+    EXPECT_TRUE(top.wait_for(answer)) << keys << "\n" << top.output();
+  };
+  press("p", "PAUSED");
+  press("p", " tickpath ");
+  press("?", "any key: back");
+  press("x", "PROGRAM");
+  press("Kan", "q quit");  // No.
+  EXPECT_EQ(folder.counter("risk", "limits", "kills"), 0u);
+  press("K", "kill which strategy?");
+  press("a", "kill ALL strategies");
+  press("y", "done: all strategies: no new orders and replacements; nothing is open");
+  EXPECT_EQ(folder.counter("risk", "limits", "kills"), 1u);
+  EXPECT_TRUE(top.wait_for("ALARM    risk: all strategies are killed")) << top.output();
+  press("U2\ny", "still stopped");
+  top.forget();
+  top.resize(160, 50);
+  EXPECT_TRUE(top.wait_for("POSITION")) << top.output();
+  EXPECT_GT(widest_of(top.output()).size(), 2 * kColumns - 40) << "two columns";
+  EXPECT_LE(widest_of(top.output()).size(), 2 * kColumns) << widest_of(top.output());
+  EXPECT_EQ(up.wait(), 0) << up.output();
+  EXPECT_TRUE(top.wait_for("nothing runs in")) << top.output();
+  top.press("q");
+  EXPECT_EQ(top.wait(), 0) << top.output();
+  EXPECT_TRUE(top.output().ends_with("\033[?25h\033[?1049l")) << "the terminal is as it was";
+}
+
+TEST(Terminal, TopWithoutATerminalOrARunDirectorySaysWhatToDo) {
+  const test_support::Folder folder;
+  EXPECT_THAT(run({program("tickpath"), "top", "--run-dir", folder.path()}),
+              Ends(1, "tickpath top --once"));
+  EXPECT_THAT(run({program("tickpath"), "top", "--once", "--run-dir", folder.path()}),
+              Ends(1, "nothing runs in"));
+  EXPECT_THAT(run({program("tickpath"), "top", "--once", "--run-dir", folder / "none"}),
+              Ends(1, "there is no run directory", "tickpath up"));
 }
 
 TEST(Terminal, AProgramThatIsStartedByHandSaysWhenItIsReady) {

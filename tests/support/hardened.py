@@ -6,7 +6,8 @@ import re
 import subprocess
 import sys
 
-PROGRAMS = ("sim", "mdh", "oeg", "risk", "strategy", "tickpath", "tickpath-data", "tickpath-history", "tickpath-measure")
+PROGRAMS = ("sim", "mdh", "oeg", "risk", "strategy", "tickpath", "tickpath-data", "tickpath-history", "tickpath-measure",
+            "tickpath-watch")
 PLUGINS = ("momentum", "quoter")
 
 

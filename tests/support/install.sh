@@ -3,7 +3,8 @@
 # they are all there.
 #   tests/support/install.sh build                   what building and running the programs needs
 #   tests/support/install.sh build tests             what the tests need, too
-#   tests/support/install.sh build [tests] PACKAGE ...   further packages
+#   tests/support/install.sh browser                 what the tests of pages need besides: 100 MB to fetch
+#   tests/support/install.sh build [tests] [browser] PACKAGE ...   further packages
 # TICKPATH_INSTALL=no: installs nothing; for systems on which everything was installed by hand.
 # TICKPATH_OS_RELEASE: another file than /etc/os-release, for tests of this script.
 set -euo pipefail
@@ -39,7 +40,7 @@ esac
 wanted=()
 for each in "$@"; do
   case $each in
-    build | tests) mapfile -t -O "${#wanted[@]}" wanted < <(names "$each") ;;
+    build | tests | browser) mapfile -t -O "${#wanted[@]}" wanted < <(names "$each") ;;
     *) wanted+=("$each") ;;
   esac
 done

@@ -35,8 +35,12 @@ struct OtherCommand {
 constexpr std::string_view kData = "tickpath-data";
 constexpr std::string_view kHistory = "tickpath-history";
 constexpr std::string_view kMeasure = "tickpath-measure";
+constexpr std::string_view kWatch = "tickpath-watch";
 
 constexpr std::array kOtherCommands{
+    OtherCommand{"top", kWatch,
+                 "A running pipeline on a terminal: rates, latencies, P&L, limits, alarms"},
+    OtherCommand{"serve", kWatch, "The same as a web page, and its metrics for Prometheus"},
     OtherCommand{"replay", kData,
                  "Start, pause, continue, seek, stop or watch the replay of a running sim"},
     OtherCommand{"record", kData,

@@ -64,6 +64,9 @@ void add_convert_command(CLI::App& app);   // any that tickpath reads as ITCH 5.
 // with status 3 when one is damaged, after saying where.
 void add_inspect_command(CLI::App& app);
 
+// The `status` of every program of a run directory, in stop order, with the host of those that run
+// on another one. A program that does not answer has "state" alone. Throws SystemError.
+control::Json status_of_all(const std::string& run_dir);
 // What a person reads of `status`: a line a program, what it counts below it, none longer than
 // `columns`.
 std::string status_text(const control::Json& all, std::size_t columns);

@@ -1,6 +1,7 @@
 // tickpath: runs the pipeline and looks at it; the commands of other programs are theirs.
 #include "tools/cli/command_main.hpp"
 #include "tools/cli/commands.hpp"
+#include "tools/report/report_command.hpp"
 
 namespace {
 
@@ -15,6 +16,7 @@ void add_commands(CLI::App& app) {
   cli::add_status_command(app);
   cli::add_trades_commands(app);
   cli::add_trace_command(app);
+  cli::add_report_command(app);
   cli::add_kill_commands(app);
   cli::add_switch_command(app);
   cli::add_pair_command(app);

@@ -147,14 +147,6 @@ std::vector<std::string> pair_lines(const Json& pair) {
   return lines;
 }
 
-Json status_of_all(const std::string& run_dir) {
-  Json all = Json::array();
-  for (const RunningProgram& program : running_programs(run_dir))
-    all.push_back(status_of(run_dir, program));
-  add_hosts(all, run_dir);
-  return all;
-}
-
 std::string whole_text(const Json& all) {
   std::string text = status_text(all, terminal_columns());
   for (const Json& status : all) text += kill_lines(status);
@@ -215,6 +207,17 @@ void run_status(const StatusArguments& arguments) {
 }
 
 }  // namespace
+
+Json status_of_all(const std::string& run_dir) {
+  Json all = Json::array();
+  // Writers are asked ahead of their readers: what a reader has not taken is never too many.
+  const std::vector<RunningProgram> programs = running_programs(run_dir);
+  for (auto program = programs.rbegin(); program != programs.rend(); ++program)
+    all.push_back(status_of(run_dir, *program));
+  std::reverse(all.begin(), all.end());
+  add_hosts(all, run_dir);
+  return all;
+}
 
 Json watched(Json all, const Json& before) {
   for (Json& status : all) {

@@ -267,11 +267,17 @@ void TradedOrders::add(std::uint8_t venue, const Trades& trades) {
   for (const TradedFill& fill : trades.fills)
     if (const auto found = orders_.find(fill.order_id); found != orders_.end())
       found->second.fills.push_back(&fill);
+  for (const TradedChange& change : trades.changes) changes_[change.id] = change.order_id;
 }
 
 const TradedOrders::Found* TradedOrders::find(std::uint64_t order_id) const {
   const auto found = orders_.find(order_id);
   return found == orders_.end() ? nullptr : &found->second;
+}
+
+const TradedOrders::Found* TradedOrders::changed_by(std::uint64_t request_id) const {
+  const auto found = changes_.find(request_id);
+  return found == changes_.end() ? nullptr : find(found->second);
 }
 
 std::string orders_report(std::span<const trace::TraceFile> files, const OrderQuery& query,

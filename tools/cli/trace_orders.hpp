@@ -14,7 +14,7 @@
 
 namespace tickpath::cli {
 
-// By id, what the journals of a run say. A change or a cancel of an order is not in it.
+// By id, what the journals of a run say.
 class TradedOrders {
  public:
   struct Found {
@@ -24,11 +24,15 @@ class TradedOrders {
   };
 
   void add(std::uint8_t venue, const Trades& trades);  // trades: outlives this
+  // nullptr for a change or a cancel, which has an id of its own.
   const Found* find(std::uint64_t order_id) const;
+  // The order that this request was to change or to cancel; nullptr: none is known.
+  const Found* changed_by(std::uint64_t request_id) const;
   bool empty() const noexcept { return orders_.empty(); }
 
  private:
   std::unordered_map<std::uint64_t, Found> orders_;
+  std::unordered_map<std::uint64_t, std::uint64_t> changes_;  // by request: the order's id
 };
 
 enum class OrderFormat : std::uint8_t { kText, kJson, kCsv };

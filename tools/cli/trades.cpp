@@ -32,9 +32,14 @@ class Reader {
     const wire::OrderEvent& event = record.event;
     if (event.request_kind == wire::RequestKind::kReplace)
       pending_[event.order_id] = {event.price, record.order_shares};
-    if (event.request_kind != wire::RequestKind::kNew) return;
+    if (event.request_kind != wire::RequestKind::kNew) return changed(event);
     index_[event.order_id] = trades_.orders.size();
     add_order(record);
+  }
+
+  void changed(const wire::OrderEvent& event) {
+    if (const TradedOrder* const order = order_of(event); order != nullptr)
+      trades_.changes.push_back({event.order_id, order->id, event.request_kind});
   }
 
   // Its id is not indexed: a strategy may have sent one that was used before.
@@ -62,11 +67,11 @@ class Reader {
     const wire::OrderEvent& event = record.event;
     TradedOrder* const order = order_of(event);
     if (wire::is_execution(event.report_kind))
-      trades_.fills.push_back({record.sequence, record.realtime_ns,
-                               order == nullptr ? 0 : order->id, record.execution_id,
-                               symbol(record), event.strategy_id, event.side, event.shares,
-                               wire::fill_of(event).price, event.report_kind,
-                               record.exchange_time_ns(), order == nullptr ? 0 : order->trace_id});
+      trades_.fills.push_back(
+          {record.sequence, record.realtime_ns, order == nullptr ? 0 : order->id,
+           record.execution_id, symbol(record), event.strategy_id, event.side, event.shares,
+           wire::fill_of(event).price, event.report_kind, record.exchange_time_ns(),
+           order == nullptr ? 0 : order->trace_id, record.fee()});
     if (order == nullptr) return;
     if (const auto said = texts_.find(event.order_id); said != texts_.end())
       order->venue_text = said->second;

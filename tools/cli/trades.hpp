@@ -46,6 +46,7 @@ struct TradedFill {
   wire::ReportKind kind = wire::ReportKind::kFill;  // or kFillCanceled, kFillCorrected
   std::uint64_t exchange_time_ns = 0;               // as an order's, when its report came
   std::uint64_t trace_id = 0;                       // of its order
+  std::int64_t fee = 0;                             // 1/1,000,000; below 0: a rebate
 };
 
 // What a strategy held before the first fill that is listed.
@@ -56,9 +57,17 @@ struct CarriedPosition {
   std::int64_t cash = 0;  // 1/10,000
 };
 
+// A request to replace or to cancel an order.
+struct TradedChange {
+  std::uint64_t id = 0;        // of the request
+  std::uint64_t order_id = 0;  // as TradedOrder::id
+  wire::RequestKind kind = wire::RequestKind::kReplace;
+};
+
 struct Trades {
   std::vector<TradedOrder> orders;  // in the order in which oeg took them
   std::vector<TradedFill> fills;
+  std::vector<TradedChange> changes;     // in their order; without those of unknown orders
   std::vector<CarriedPosition> carried;  // of earlier days; none that is flat
 };
 

@@ -6,7 +6,6 @@
 
 #include "common/base/format.hpp"
 #include "common/base/utc.hpp"
-#include "common/trace/report.hpp"
 #include "common/trace/stamp.hpp"
 #include "common/wire/names.hpp"
 #include "tools/cli/progress_bar.hpp"
@@ -15,11 +14,6 @@ namespace tickpath::cli {
 namespace {
 
 using Row = std::vector<std::string>;
-
-struct Table {
-  Row header;
-  std::vector<Row> rows;
-};
 
 const char* text(Side side) { return side == Side::kBuy ? "buy" : "sell"; }
 
@@ -38,11 +32,13 @@ std::string money(std::int64_t value, unsigned hundredths = 0) {
 
 // -------------------------------------------------------------------------------------- tables
 
-Table orders_table(const Trades& trades) {
-  Table table{{"sent_utc", "exchange_time", "strategy", "order_id", "symbol", "side", "type",
-               "time_in_force", "price", "shares", "filled", "state", "reason", "tick", "triggered",
-               "venue_text"},
-              {}};
+}  // namespace
+
+TextTable orders_table(const Trades& trades) {
+  TextTable table{{"sent_utc", "exchange_time", "strategy", "order_id", "symbol", "side", "type",
+                   "time_in_force", "price", "shares", "filled", "state", "reason", "tick",
+                   "triggered", "venue_text"},
+                  {}};
   for (const TradedOrder& order : trades.orders)
     table.rows.push_back(
         {utc_text_ns(order.sent_ns, 9), time_of_day(order.exchange_time_ns),
@@ -56,10 +52,10 @@ Table orders_table(const Trades& trades) {
   return table;
 }
 
-Table fills_table(const Trades& trades) {
-  Table table{{"time_utc", "exchange_time", "strategy", "order_id", "symbol", "side", "shares",
-               "price", "execution_id", "kind", "tick"},
-              {}};
+TextTable fills_table(const Trades& trades) {
+  TextTable table{{"time_utc", "exchange_time", "strategy", "order_id", "symbol", "side", "shares",
+                   "price", "execution_id", "kind", "tick"},
+                  {}};
   for (const TradedFill& fill : trades.fills)
     table.rows.push_back(
         {utc_text_ns(fill.time_ns, 9), time_of_day(fill.exchange_time_ns),
@@ -69,6 +65,8 @@ Table fills_table(const Trades& trades) {
          std::string(wire::name(fill.kind)), tick_text(fill.trace_id)});
   return table;
 }
+
+namespace {
 
 struct Traded {
   std::int64_t shares = 0;  // sold: below 0
@@ -120,10 +118,11 @@ Row profit_cells(const std::vector<control::ProfitSummary>& profits, std::uint8_
 
 void add_cells(Row& row, const Row& cells) { row.insert(row.end(), cells.begin(), cells.end()); }
 
-Table positions_table(const Trades& trades, const std::vector<control::ProfitSummary>& profits) {
-  Table table{{"strategy", "symbol", "shares", "carried", "bought", "sold", "fills", "cash",
-               "realised", "unrealised", "pnl"},
-              {}};
+TextTable positions_table(const Trades& trades,
+                          const std::vector<control::ProfitSummary>& profits) {
+  TextTable table{{"strategy", "symbol", "shares", "carried", "bought", "sold", "fills", "cash",
+                   "realised", "unrealised", "pnl"},
+                  {}};
   for (const auto& [key, held] : held_of(trades)) {
     Row row{std::to_string(key.first),          key.second,
             std::to_string(held.shares()),      std::to_string(held.carried.shares),
@@ -139,10 +138,12 @@ std::string average(std::int64_t value, std::int64_t shares) {
   return shares == 0 ? "" : money(value / shares);
 }
 
-Table overview_table(const Trades& trades, const std::vector<control::ProfitSummary>& profits) {
-  Table table{
+}  // namespace
+
+TextTable overview_table(const Trades& trades, const std::vector<control::ProfitSummary>& profits) {
+  TextTable table{
       {"strategy", "symbol", "orders", "refused by oeg", "rejected by venue", "fills", "bought",
-       "at", "sold", "at", "carried", "held", "cash", "realised", "unrealised", "P&L"},
+       "bought at", "sold", "sold at", "carried", "held", "cash", "realised", "unrealised", "P&L"},
       {}};
   HeldByKey all = held_of(trades);
   count_orders(trades, all);
@@ -167,7 +168,7 @@ Table overview_table(const Trades& trades, const std::vector<control::ProfitSumm
 }
 
 // Rejected orders by reason, and by what the venue said; the most frequent first.
-Table refusals_table(const Trades& trades) {
+TextTable refusals_table(const Trades& trades) {
   std::map<std::pair<std::string, std::string>, std::uint64_t> counts;
   for (const TradedOrder& order : trades.orders)
     if (order.state == trading::OrderState::kRejected)
@@ -176,11 +177,13 @@ Table refusals_table(const Trades& trades) {
                                                                                     counts.end());
   std::ranges::stable_sort(sorted,
                            [](const auto& a, const auto& b) { return a.second > b.second; });
-  Table table{{"reason", "the venue's words", "orders"}, {}};
+  TextTable table{{"reason", "the venue's words", "orders"}, {}};
   for (const auto& [why, count] : sorted)
     table.rows.push_back({why.first, why.second, std::to_string(count)});
   return table;
 }
+
+namespace {
 
 // --------------------------------------------------------------------------------- as text
 
@@ -192,7 +195,7 @@ std::string csv_cell(const std::string& text) {
   return quoted + "\"";
 }
 
-std::string csv(const Table& table) {
+std::string csv(const TextTable& table) {
   const auto line = [](const Row& cells) {
     std::string text;
     for (const std::string& cell : cells)
@@ -204,30 +207,7 @@ std::string csv(const Table& table) {
   return text;
 }
 
-std::string html(const Table& table, std::size_t rows_max) {
-  const auto line = [](const Row& cells, const std::string& tag) {
-    std::string text = "<tr>";
-    for (const std::string& cell : cells)
-      text += "<" + tag + ">" + trace::html_escaped(cell) + "</" + tag + ">";
-    return text + "</tr>\n";
-  };
-  const std::size_t shown = std::min(rows_max, table.rows.size());
-  std::string text;
-  if (shown < table.rows.size())
-    text += "<p>The last " + std::to_string(shown) + " of " + std::to_string(table.rows.size()) +
-            ".</p>\n";
-  text += "<div class=\"wide\"><table>\n" + line(table.header, "th");
-  for (std::size_t at = table.rows.size() - shown; at < table.rows.size(); ++at)
-    text += line(table.rows[at], "td");
-  return text + "</table></div>\n";
-}
-
-struct Result {
-  std::uint64_t orders = 0;
-  std::int64_t fills = 0, realised = 0, unrealised = 0;
-};
-
-std::string line(const std::string& name, const Result& result) {
+std::string line(const std::string& name, const StrategyResult& result) {
   return formatted("  %-8s %9llu %9lld %15s %15s %15s\n", name.c_str(),
                    static_cast<unsigned long long>(result.orders),
                    static_cast<long long>(result.fills), money(result.realised).c_str(),
@@ -274,18 +254,8 @@ std::string positions_csv(const Trades& trades,
   return csv(positions_table(trades, profits));
 }
 
-std::string trades_html(const Trades& trades, const std::vector<control::ProfitSummary>& profits,
-                        std::size_t rows_max) {
-  return "<h2>Orders, fills and positions by strategy and instrument</h2>\n"
-         "<p>Money in currency units; P&amp;L by risk's last marks.</p>\n" +
-         html(overview_table(trades, profits), ~std::size_t{0}) + "<h2>Refusals</h2>\n" +
-         html(refusals_table(trades), rows_max) + "<h2>Fills</h2>\n" +
-         html(fills_table(trades), rows_max) + "<h2>Orders</h2>\n" +
-         html(orders_table(trades), rows_max);
-}
-
-std::string results_text(const std::vector<control::Summary>& summaries) {
-  std::map<std::uint8_t, Result> results;
+std::optional<ResultsByStrategy> results_of(const std::vector<control::Summary>& summaries) {
+  ResultsByStrategy results;
   bool known = false;
   for (const control::Summary& summary : summaries) {
     if (summary.program == "oeg")
@@ -300,12 +270,18 @@ std::string results_text(const std::vector<control::Summary>& summaries) {
       results[each.strategy_id].unrealised += each.unrealised;
     }
   }
-  if (!known) return {};
+  if (!known) return std::nullopt;
+  return results;
+}
+
+std::string results_text(const std::vector<control::Summary>& summaries) {
+  const auto results = results_of(summaries);
+  if (!results) return {};
   std::string text =
       "result, in currency units, by risk's last marks\n"
       "  strategy    orders     fills        realised      unrealised             P&L\n";
-  Result all;
-  for (const auto& [strategy, result] : results) {
+  StrategyResult all;
+  for (const auto& [strategy, result] : *results) {
     text += line(std::to_string(strategy), result);
     all = {all.orders + result.orders, all.fills + result.fills, all.realised + result.realised,
            all.unrealised + result.unrealised};

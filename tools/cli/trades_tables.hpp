@@ -1,6 +1,9 @@
-// What a run has traded, as tables: CSV for programs, HTML for the report, text for its end.
+// What a run has traded, as tables: CSV for programs, cells for the report, text for its end.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,12 +30,27 @@ std::string fills_csv(const Trades& trades);
 // realised and unrealised P&L where risk has left them at its end.
 std::string positions_csv(const Trades& trades, const std::vector<control::ProfitSummary>& profits);
 
-// Sections of a page: orders, fills and positions by strategy and symbol, then the single orders
-// and fills, of each the last `rows_max`.
-std::string trades_html(const Trades& trades, const std::vector<control::ProfitSummary>& profits,
-                        std::size_t rows_max);
+// As a page shows them; money in currency units.
+struct TextTable {
+  std::vector<std::string> header;
+  std::vector<std::vector<std::string>> rows;
+};
+TextTable orders_table(const Trades& trades);
+TextTable fills_table(const Trades& trades);
+// By strategy and symbol: orders, refusals, fills, what was bought and sold, P&L by risk's marks.
+TextTable overview_table(const Trades& trades, const std::vector<control::ProfitSummary>& profits);
+// Rejected orders by reason, and by what the venue said; the most frequent first.
+TextTable refusals_table(const Trades& trades);
 
-// What a run has come to, by strategy, from the summaries of oeg and risk; empty without risk's.
+struct StrategyResult {
+  std::uint64_t orders = 0;
+  std::int64_t fills = 0;
+  std::int64_t realised = 0, unrealised = 0;  // 1/10,000
+};
+using ResultsByStrategy = std::map<std::uint8_t, StrategyResult>;
+// From the summaries of oeg and risk; nullopt without risk's.
+std::optional<ResultsByStrategy> results_of(const std::vector<control::Summary>& summaries);
+// The same as text.
 std::string results_text(const std::vector<control::Summary>& summaries);
 
 }  // namespace tickpath::cli

@@ -87,7 +87,8 @@ void Place::at(oeg::Step step) noexcept {
 }
 
 void Place::hand_over() {
-  if (runs() && leads() && pair()->has_standby() && pair()->has_witness()) pair()->hand_over();
+  if (runs() && leads() && pair()->status().has_standby() && pair()->witness().is_there())
+    pair()->commands().hand_over();
 }
 
 // ---------------------------------------------------------------------------------------- disks
@@ -188,13 +189,15 @@ bool Place::remembers_a_leader() const {
   return fs::exists(path) && does(oeg::PairMemory(path, static_cast<std::uint8_t>(id_), boot_));
 }
 
-bool Place::waits_for_word() const noexcept { return runs() && process_->pair->waits_for_word(); }
+bool Place::waits_for_word() const noexcept {
+  return runs() && process_->pair->status().waits_for_word();
+}
 
 // ------------------------------------------------------------------------------------ what it is
 
 bool Place::leads() const noexcept {
   return runs() && process_->leading && process_->pair->stage() == Pair::Stage::kLeading &&
-         !process_->pair->blocked();
+         !process_->pair->status().blocked();
 }
 
 bool Place::takes_over() const noexcept {
@@ -206,7 +209,7 @@ bool Place::leads_alone() const noexcept {
   const Pair& pair = *process_->pair;
   const bool decided =
       pair.stage() == Pair::Stage::kLeading || pair.stage() == Pair::Stage::kTakingOver;
-  return decided && !pair.blocked() && !pair.has_standby() && pair.word().alone &&
+  return decided && !pair.status().blocked() && !pair.status().has_standby() && pair.word().alone &&
          pair.word().leader == id_;
 }
 

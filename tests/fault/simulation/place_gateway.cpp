@@ -68,7 +68,7 @@ void Place::begin_to_lead() {
   constexpr std::uint64_t kToAskNs = 100'000'000;
   const bool meet = is_answered_by_other() && around_.now() - around_.peers_met_ns > kToAskNs;
   const bool beside_whole = !process_->led_alone && process_->other_answered && !other_->old_ &&
-                            meet && other_->pair()->waits_whole() &&
+                            meet && other_->pair()->status().waits_whole() &&
                             other_->pair()->word().epoch >= led_in_;
   if (old_ && beside_whole && epoch != led_in_ && !around_.books_are_old)
     around_.problem =
@@ -104,7 +104,8 @@ void Place::reject_unsent(const oeg::JournalRecord& request) {
   record.event.target_order_id = request.event.order_id;
   record.event.leaves_shares = 0;
   record.fix_seq = 0;
-  if (!process_->pair->append(record)) around_.problem = "no room for what becomes of an order";
+  if (!process_->pair->log().append(record))
+    around_.problem = "no room for what becomes of an order";
 }
 
 void Place::connect_venue() {
@@ -126,13 +127,14 @@ void Place::put(Message::Kind kind, std::uint64_t order) {
   store_.put(seq, order);
   std::array<char, kMessageBytes> text{};
   std::memcpy(text.data(), &order, sizeof(order));
-  process_->pair->on_stored(seq, {text.data(), text.size()}, store_.numbers());
+  process_->pair->log().on_stored(seq, {text.data(), text.size()}, store_.numbers());
   process_->stored.push_back({kind, seq, order, 0});
 }
 
 void Place::transmit() {
   Process& process = *process_;
-  if (process.stored.empty() || process.line == nullptr || !process.pair->may_transmit()) return;
+  if (process.stored.empty() || process.line == nullptr || !process.pair->log().may_transmit())
+    return;
   if (left_) return;
   for (Message& message : process.stored) {
     message.next_target = store_.next_target;
@@ -155,7 +157,7 @@ void Place::take_answers() {
 // False: it has to wait.
 bool Place::take_answer(const Line::ToOeg& answer) {
   if (answer.kind == Line::ToOeg::Kind::kReport)
-    return process_->pair->has_room_for_reports() && book(answer.number);
+    return process_->pair->log().has_room_for_reports() && book(answer.number);
   process_->logged_on = true;
   if (answer.resend_from != 0) resend(answer.resend_from, answer.resend_to);
   return true;
@@ -191,19 +193,19 @@ bool Place::book(std::uint32_t number) {
     const bool more = at + 1 < report.facts.size();
     if (more) record.part |= oeg::EntryPart::kMore;
     if (at != 0) record.part |= oeg::EntryPart::kContinues;
-    if (!process_->pair->append(record)) around_.problem = "no room for a report";
-    if (more && around_.random.one_in(2)) (void)process_->pair->may_act();
+    if (!process_->pair->log().append(record)) around_.problem = "no room for a report";
+    if (more && around_.random.one_in(2)) (void)process_->pair->log().may_act();
     if (left_) return false;
   }
   ++store_.next_target;
-  process_->pair->on_numbers(store_.numbers());
+  process_->pair->log().on_numbers(store_.numbers());
   return true;
 }
 
 bool Place::order() {
   if (!leads() || stopped || stuck || !process_->logged_on || left_) return false;
   Pair& pair = *process_->pair;
-  if (!pair.may_trade() || !pair.has_room()) return false;
+  if (!pair.may_trade() || !pair.log().has_room()) return false;
   oeg::JournalRecord record{};
   record.event.order_id = record.event.trace_id =
       wire::OrderId::make(kStrategy, static_cast<std::uint16_t>(led_in_), ++around_.orders_made);
@@ -218,7 +220,7 @@ bool Place::order() {
   record.type = trading::OrderType::kLimit;
   record.time_in_force = trading::TimeInForce::kDay;
   std::memcpy(record.symbol, "SIM", 3);
-  if (!pair.append(record)) {
+  if (!pair.log().append(record)) {
     around_.problem = "no room for an order that was admitted";
     return false;
   }

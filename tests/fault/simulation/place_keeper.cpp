@@ -123,7 +123,7 @@ bool Place::begin_after_boot() {
   process_->led_alone = word.alone && word.leader == id_;
   process_->other_answered = is_answered_by_other();
   const bool other_waits =
-      is_answered_by_other() && !other_->leads() && other_->pair()->waits_whole();
+      is_answered_by_other() && !other_->leads() && other_->pair()->status().waits_whole();
   const bool other_is_whole = block != nullptr && other_waits &&
                               process_->rules.other_is_whole(word, other_->pair()->word());
   const bool lost = is_answered_by_other() && other_->leads() &&
@@ -182,10 +182,11 @@ bool Place::accept_joiner(Place& joiner) {
   const bool renounces = knows || !around_.keeps(Habit::kTrustsNoNewcomer);
   const wire::Leadership renounced = theirs.rules.renounced();
   if (!leads()) {
-    if (renounces && pair()->stage() != Pair::Stage::kTakingOver) pair()->peer_renounced(renounced);
+    if (renounces && pair()->stage() != Pair::Stage::kTakingOver)
+      pair()->commands().peer_renounced(renounced);
     return false;
   }
-  pair()->peer_joins(renounced);
+  pair()->commands().peer_joins(renounced);
   theirs.log = std::make_unique<link::ReplicatedLog>(theirs.device, kLogBytes, "log");
   const std::array granted_by_joiner{theirs.log->grant(), theirs.heartbeat.grant()};
   const rdma::Grant granted = process_->heartbeat.grant();
@@ -201,7 +202,7 @@ void Place::read_snapshot() {
   try {
     if (process.leader->failed() || around_.now() > process.joins_until_ns || !other_->runs())
       throw Error("the leader is not there any more");
-    if (!is_answered_by_other() || other_->pair()->streams_from() == 0) return;
+    if (!is_answered_by_other() || other_->pair()->log().streams_from() == 0) return;
     const auto [checkpoint, store] = other_->snapshot();
     install(checkpoint, store);
   } catch (const Error&) {
@@ -229,7 +230,7 @@ void Place::install(const std::string& checkpoint, const Store& store) {
 }
 
 void Place::keep_own() {
-  const bool joined = pair()->stands_by() || pair()->stage() == Pair::Stage::kLeading;
+  const bool joined = pair()->status().stands_by() || pair()->stage() == Pair::Stage::kLeading;
   if (joined && !std::exchange(process_->own_kept, true)) own_.keep();
 }
 
@@ -268,7 +269,8 @@ oeg::JournalOptions Place::journal_options() {
 
 void Place::run() {
   Process& process = *process_;
-  if (process.pair->waits_for_word() && std::exchange(told_to_lead_, false)) lead_by_hand();
+  if (process.pair->status().waits_for_word() && std::exchange(told_to_lead_, false))
+    lead_by_hand();
   if (std::exchange(process.stage_changed, false)) on_stage();
   if (process_.get() != &process || life_ != Life::kRuns) return;
   process.pair->collect();
@@ -282,7 +284,8 @@ void Place::run() {
 
 void Place::lead_by_hand() {
   const wire::WitnessBlock* const block = witness();
-  pair()->found(block != nullptr ? wire::Leadership::of_word(block->word) : wire::Leadership{});
+  pair()->commands().found(block != nullptr ? wire::Leadership::of_word(block->word)
+                                            : wire::Leadership{});
   around_.books_are_old = true;
 }
 
@@ -304,7 +307,8 @@ void Place::maintain_journal() {
 
 void Place::connect_witness() {
   Process& process = *process_;
-  if (process.pair->uses_witness() || process.pair->witnesses_taken() != process.witnesses_made ||
+  if (process.pair->witness().is_used() ||
+      process.pair->witness().connections_taken() != process.witnesses_made ||
       around_.now() < process.next_witness_ns)
     return;
   process.next_witness_ns = around_.now() + kWitnessTryNs;
@@ -320,20 +324,21 @@ void Place::connect_witness() {
 void Place::ask_peer() {
   Process& process = *process_;
   const std::uint64_t now = around_.now();
-  if (!process.pair->waits_in_vain(now) || now < process.next_ask_ns) return;
+  if (!process.pair->status().waits_in_vain(now) || now < process.next_ask_ns) return;
   process.next_ask_ns = now + kAskPeerNs;
   if (!is_answered_by_other()) return;
   Pair& theirs = *other_->pair();
   if (other_->leads())
     (void)process.pair->other_leads(other_->leads_by());
-  else if (theirs.waits_in_vain(now) && theirs.gives_way_to(process.pair->books_may_be_cut()))
-    theirs.give_way();
+  else if (theirs.status().waits_in_vain(now) &&
+           theirs.status().gives_way_to(process.pair->status().books_may_be_cut()))
+    theirs.commands().give_way();
 }
 
 // What it answers where it leads.
 wire::Leadership Place::leads_by() const noexcept {
   const Pair& pair = *process_->pair;
-  return {pair.word().epoch, static_cast<std::uint8_t>(id_), !pair.has_standby()};
+  return {pair.word().epoch, static_cast<std::uint8_t>(id_), !pair.status().has_standby()};
 }
 
 void Place::on_stage() {

@@ -120,10 +120,10 @@ std::string World::state_of(Place& place) const {
   if (pair == nullptr) return text;
   text += std::string(", ") + kStages[static_cast<std::size_t>(pair->stage())];
   text += " " + in_words(pair->word());
-  if (pair->blocked()) text += ", blocked";
-  if (pair->waits_for_word()) text += ", waits for a word";
-  if (pair->has_standby()) text += ", needs its standby";
-  if (pair->stands_by()) text += ", stands by";
+  if (pair->status().blocked()) text += ", blocked";
+  if (pair->status().waits_for_word()) text += ", waits for a word";
+  if (pair->status().has_standby()) text += ", needs its standby";
+  if (pair->status().stands_by()) text += ", stands by";
   if (place.logged_on()) text += ", logged on";
   return text;
 }
@@ -181,7 +181,7 @@ void World::trade() {
 // whose heart beats, one whose disk is full, or a stopped joiner.
 void World::starve() {
   const auto standby = std::find_if(places_.begin(), places_.end(), [](const auto& place) {
-    return place->runs() && place->pair()->stands_by();
+    return place->runs() && place->pair()->status().stands_by();
   });
   const bool joiner = who_starves_ == Starves::kJoiner;
   if (standby == places_.end() || (joiner && !joins_again(**standby))) return;
@@ -209,7 +209,7 @@ bool World::settle_at_first() {
   while (time_.now_ns() < until && outcome_.problem.empty()) {
     round(2 * kMs, 0, false);
     if (places_[0]->leads() && places_[0]->logged_on() && places_[1]->runs() &&
-        places_[1]->pair()->stands_by())
+        places_[1]->pair()->status().stands_by())
       return true;
   }
   return false;
@@ -400,9 +400,9 @@ void World::watch_room(Place& place) {
   std::uint64_t& since = without_room_ns_[static_cast<std::size_t>(place.id() - 1)];
   const bool turns = place.runs() && !place.stopped && !place.stuck;
   const bool waits = turns && place.leads() && place.journal().has_room_for_reports() &&
-                     !place.pair()->has_room_for_reports();
+                     !place.pair()->log().has_room_for_reports();
   const bool stays = turns && place.pair()->stage() == Pair::Stage::kFollowing &&
-                     place.pair()->stands_by() && place.journal().left_to_follow() == 0;
+                     place.pair()->status().stands_by() && place.journal().left_to_follow() == 0;
   if (!waits && !stays) since = 0;
   if ((waits || stays) && since == 0) since = time_.now_ns();
   if ((!waits && !stays) || time_.now_ns() - since <= kWithoutRoomNs) return;
@@ -415,8 +415,8 @@ bool World::is_well() {
     Place& leader = *places_[at];
     Place& standby = *places_[1 - at];
     if (!leader.leads() || !leader.logged_on() || !standby.runs()) continue;
-    if (standby.pair()->stands_by() && !leader.pair()->word().alone) return true;
-    if (around_.books_are_old && standby.pair()->stands_by()) return true;
+    if (standby.pair()->status().stands_by() && !leader.pair()->word().alone) return true;
+    if (around_.books_are_old && standby.pair()->status().stands_by()) return true;
   }
   return false;
 }
@@ -426,7 +426,7 @@ void World::operate() {
   if (!needs_person_) return;
   for (auto& place : places_)
     if (place->leads() || (place->runs() && place->pair()->stage() == Pair::Stage::kLeading &&
-                           !place->pair()->blocked()))
+                           !place->pair()->status().blocked()))
       return;
   const auto waits = [](Place& place) {
     return place.life() == Place::Life::kBegins || place.waits_for_word();

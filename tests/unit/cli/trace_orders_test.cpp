@@ -64,6 +64,16 @@ class TraceOrders : public testing::Test {
   TradedOrders traded_;
 };
 
+TEST_F(TraceOrders, AChangeIsKnownByItsOrder) {
+  TradedOrders traded;
+  trades_.changes.push_back({kQuick, kSlow, wire::RequestKind::kCancel});
+  traded.add(0, trades_);
+  EXPECT_EQ(traded.find(kQuick), nullptr) << "it has no price and no shares of its own";
+  ASSERT_NE(traded.changed_by(kQuick), nullptr);
+  EXPECT_EQ(traded.changed_by(kQuick)->order->id, kSlow);
+  EXPECT_EQ(traded.changed_by(kSlow), nullptr);
+}
+
 TEST_F(TraceOrders, TheWorstIsDrawnHopByHopWithWhatBecameOfIt) {
   const std::string text = report({.worst = 1});
   EXPECT_THAT(text,

@@ -118,8 +118,10 @@ TEST_F(TradesOfAJournal, HoldWhatWasRefusedWithItsReason) {
   const Trades trades = read_trades(options().path);
   EXPECT_THAT(orders_csv(trades),
               HasSubstr(",1,2,AAPL,buy,pegged,gtc,900.0000,100,0,rejected,price_collar,5,,\n"));
-  EXPECT_THAT(trades_html(trades, {}, 10),
-              HasSubstr("<tr><td>1</td><td>AAPL</td><td>2</td><td>1</td><td>0</td><td>0</td>"))
+  const TextTable overview = overview_table(trades, {});
+  ASSERT_EQ(overview.rows.size(), 1u);
+  EXPECT_EQ(std::vector(overview.rows[0].begin(), overview.rows[0].begin() + 6),
+            (std::vector<std::string>{"1", "AAPL", "2", "1", "0", "0"}))
       << "of two orders one was refused by oeg, none by the venue";
 }
 
@@ -141,12 +143,17 @@ TEST_F(TradesOfAJournal, ShowWhatTheVenueSaidOfAnOrderOrOfARequestToChangeIt) {
   append(journal, requested(3, wire::RequestKind::kCancel, 2, 0), 0);
   append(journal, reported(3, ReportKind::kCancelRejected, 2, OrderState::kWorking), 0);
   say(3, "too late");
-  EXPECT_THAT(trades_html(read_trades(options().path), {}, 10),
-              HasSubstr("<tr><td>venue</td><td>Price (44) is off the tick, "));
+  EXPECT_THAT(refusals_table(read_trades(options().path)).rows,
+              testing::ElementsAre(
+                  testing::ElementsAre("venue", "Price (44) is off the tick, \"cents\"", "1")));
   const std::string csv = orders_csv(read_trades(options().path));
   EXPECT_THAT(csv, HasSubstr(",tick,triggered,venue_text\n"));
   EXPECT_THAT(csv, HasSubstr(",rejected,venue,5,,\"Price (44) is off the tick, \"\"cents\"\"\"\n"));
   EXPECT_THAT(csv, HasSubstr(",working,,5,,too late\n"));
+  const Trades trades = read_trades(options().path);
+  ASSERT_EQ(trades.changes.size(), 1u);
+  EXPECT_EQ(trades.changes[0].id, 3u);
+  EXPECT_EQ(trades.changes[0].order_id, 2u);
 }
 
 TEST_F(TradesOfAJournal, ShowThatAStopOrderWasTriggered) {
@@ -192,17 +199,6 @@ TEST_F(TradesOfAJournal, AreShownByTheNamesThatSymbolsStandFor) {
   EXPECT_THAT(orders_csv(trades), HasSubstr(",1,1,\"LONG, WITH A COMMA\",buy,"));
   EXPECT_THAT(fills_csv(trades), HasSubstr(",1,1,\"LONG, WITH A COMMA\",buy,"));
   EXPECT_THAT(positions_csv(trades, {}), HasSubstr("\n1,\"LONG, WITH A COMMA\",100,"));
-}
-
-TEST_F(TradesOfAJournal, AreAPageWithTheLastRowsAndNoMarkupOfTheirOwn) {
-  Trades trades;
-  for (std::uint64_t id = 1; id <= 3; ++id) {
-    trades.orders.push_back(TradedOrder{.id = 1'000 + id, .symbol = "<B&S>", .strategy = 4});
-  }
-  const std::string page = trades_html(trades, {}, 2);
-  EXPECT_THAT(page, HasSubstr("The last 2 of 3."));
-  EXPECT_THAT(page, HasSubstr("<td>1003</td><td>&lt;B&amp;S&gt;</td>"));
-  EXPECT_EQ(page.find("<td>1001</td>"), std::string::npos);
 }
 
 TEST_F(TradesOfAJournal, AreThoseOfItsDayOverAllItsSegments) {

@@ -327,6 +327,39 @@ TEST_F(ArbiterTest, EveryByteOfAMessageThatDiffersIsSeen) {
   }
 }
 
+// Packets are kept behind their burst: one that is compared within it finds them all the same.
+TEST_F(ArbiterTest, handle_burst_compares_a_repetition_with_a_packet_of_the_same_burst) {
+  give(Line::kA, one(1), false);
+  give(Line::kA, one(2), false);
+  give(Line::kB, one(1), false);
+  give(Line::kB, packet("S", 2, {add(1, "AAPL", 2, 'B', 900, 9'000)}), false);
+  give(Line::kA, one(3));
+  EXPECT_EQ(feed.counters().conflicting_messages.get(), 1u);
+  EXPECT_EQ(feed.counters().duplicate_packets.get(), 2u);
+  ASSERT_EQ(taken(), (Numbers{1, 2, 3}));
+  std::vector<wire::FeedState> states;
+  for (const wire::BookUpdate& update : sink.updates)
+    if (update.kind == wire::UpdateKind::kAdd) states.push_back(update.feed_state());
+  using enum wire::FeedState;
+  EXPECT_EQ(states, (std::vector{kGood, kGood, kStale})) << "what is behind the alarm";
+  give(Line::kB, one(3));
+  EXPECT_EQ(feed.counters().conflicting_messages.get(), 1u);
+}
+
+TEST_F(ArbiterTest, hand_on_counts_what_was_sent_before_it_joined_as_missing) {
+  give(Line::kA, one(1'000));
+  wait(101 * kUs);
+  EXPECT_EQ(feed.counters().gaps.get(), 1u);
+  EXPECT_EQ(feed.counters().missed_messages.get(), 999u);
+  give(Line::kA,
+       packet("S", 998,
+              {add(1, "AAPL", 998, 'B', 1, 1), add(1, "AAPL", 999, 'B', 1, 1),
+               add(1, "AAPL", 1'000, 'B', 100, 1'000), add(1, "AAPL", 1'001, 'B', 1, 1)}));
+  EXPECT_EQ(taken(), (Numbers{1'000, 1'001})) << "only the part that is new";
+  EXPECT_EQ(feed.counters().duplicate_messages.get(), 3u);
+  EXPECT_EQ(feed.counters().next_sequence.get(), 1'002u);
+}
+
 TEST_F(ArbiterTest, MorePacketsThanThereIsRoomForGiveTheGapUpEarly) {
   prepare(nullptr, ArbiterOptions{.held_packets = 8});
   give(Line::kA, one(1));

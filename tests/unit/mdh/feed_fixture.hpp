@@ -12,6 +12,7 @@
 #include "common/base/cpu.hpp"
 #include "common/feeds/itch/codec.hpp"
 #include "common/feeds/itch/moldudp64.hpp"
+#include "mdh/arbiter.hpp"
 #include "mdh/feed.hpp"
 #include "mdh/notes.hpp"
 
@@ -109,10 +110,42 @@ inline wire::BookImage image_of(const Feed& feed, std::uint32_t id) {
   return image;
 }
 
+// Bridges a gap at once, when the test has made a snapshot.
+struct ReadySnapshots final : SnapshotPort {
+  Snapshot made;
+  bool ready = false;
+  void request() noexcept override {}
+  Status poll() noexcept override { return ready ? Status::kReady : Status::kNone; }
+  const Snapshot& snapshot() const noexcept override { return made; }
+  void release() noexcept override { ready = false; }
+};
+
+// One line of a feed. What is missing is a gap at once, and a session follows another at once.
+class OneLine {
+ public:
+  OneLine(Feed& feed, log::HotLog& log, SnapshotPort* snapshots = nullptr)
+      : arbiter_({.gap_wait_ns = 0, .session_silence_ns = 0}, feed, nullptr, snapshots, log) {}
+
+  void collect(const Bytes& packet, TscTicks at) { arbiter_.collect(Line::kA, packet, {0, at}); }
+  void hear(const Bytes& packet, TscTicks at = tsc_now()) {
+    collect(packet, at);
+    process(at);
+  }
+  // A gap is looked at behind its time, and a snapshot in the turn behind that.
+  void process(TscTicks at) {
+    arbiter_.process(at);
+    for (std::uint64_t turn = 1; arbiter_.waiting() && turn <= 2; ++turn)
+      arbiter_.process({at.value + turn});
+  }
+
+ private:
+  Arbiter arbiter_;
+};
+
 class FeedTest : public ::testing::Test {
  protected:
   explicit FeedTest(const FeedOptions& options = small_options())
-      : feed(options, sink, trace, log) {
+      : feed(options, sink, trace, log), line_a(feed, log) {
     define_notes(log);
   }
 
@@ -122,7 +155,7 @@ class FeedTest : public ::testing::Test {
     next += messages.size();
     deliver(bytes);
   }
-  void deliver(const Bytes& bytes) { feed.on_packet(bytes, {0, tsc_now()}); }
+  void deliver(const Bytes& bytes) { line_a.hear(bytes); }
   const wire::BookUpdate& last() const { return sink.updates.back(); }
   wire::BookImage image(std::uint32_t id = 0) const { return image_of(feed, id); }
   std::vector<wire::UpdateKind> kinds() const {
@@ -136,6 +169,7 @@ class FeedTest : public ::testing::Test {
   log::HotLog log;
   std::uint64_t next = 1;
   Feed feed;
+  OneLine line_a;
 };
 
 }  // namespace tickpath::mdh::test

@@ -338,8 +338,10 @@ TEST_F(FeedTest, ClearsTheBooksWhenTheSessionChanges) {
   send({trading(7, "AAPL", 'T')});
   sink.updates.clear();
   deliver(packet("T", 1, {add(8, "AAPL", 1, 'S', 20, 600)}));
-  EXPECT_EQ(kinds(), (std::vector{UpdateKind::kBookCleared, UpdateKind::kFeedState,
-                                  UpdateKind::kDirectory, UpdateKind::kAdd}));
+  EXPECT_EQ(kinds(),
+            (std::vector{UpdateKind::kBookCleared, UpdateKind::kFeedState, UpdateKind::kFeedState,
+                         UpdateKind::kDirectory, UpdateKind::kAdd}));
+  EXPECT_EQ(sink.updates[1].feed_state(), FeedState::kUnknown) << "before its first message";
   EXPECT_EQ(last().instrument_id, 0u) << "the symbol keeps its id";
   EXPECT_EQ(last().best_bid, 0u);
   EXPECT_EQ(last().best_ask, 600u);
@@ -478,6 +480,7 @@ TEST_F(FeedTest, HandlesABurstAsItWouldHandleItsPacketsOneByOne) {
   std::mt19937_64 random(7);
   VectorSink other_sink;
   Feed other(small_options(), other_sink, trace, log);
+  OneLine other_line(other, log);
   std::vector<Bytes> burst;
   std::uint64_t sequence = 1;
   for (int i = 0; i < 400; ++i) {
@@ -497,10 +500,10 @@ TEST_F(FeedTest, HandlesABurstAsItWouldHandleItsPacketsOneByOne) {
     if (random() % 10 != 0) sequence += messages.size();
   }
   for (const Bytes& bytes : burst) {
-    feed.collect(bytes, {});
-    other.on_packet(bytes, {});
+    line_a.collect(bytes, {});
+    other_line.hear(bytes, {});
   }
-  feed.process();
+  line_a.process({});
   ASSERT_EQ(sink.updates.size(), other_sink.updates.size());
   for (std::size_t i = 0; i < sink.updates.size(); ++i)
     ASSERT_EQ(std::memcmp(&sink.updates[i], &other_sink.updates[i], sizeof(wire::BookUpdate)), 0)

@@ -95,17 +95,20 @@ inline constexpr std::uint64_t kPacketNs = 10 * kUs;
 inline void send_day(const std::vector<Bytes>& messages, Feed& whole, RandomNetwork& network,
                      std::uint64_t joined_ns = kStartNs) {
   const clock::TickConverter converter;
+  log::HotLog log;
+  define_notes(log);
+  OneLine lossless(whole, log);
   std::uint64_t time_ns = kStartNs;
   for (std::size_t first = 0; first < messages.size(); first += kPacketMessages) {
     const std::size_t end = std::min<std::size_t>(first + kPacketMessages, messages.size());
     const Bytes bytes = packet("S", first + 1, {&messages[first], &messages[0] + end});
-    whole.on_packet(bytes, {0, converter.from_ns(time_ns)});
+    lossless.hear(bytes, converter.from_ns(time_ns));
     if (time_ns >= joined_ns)
       for (const Line line : {Line::kA, Line::kB}) network.add(line, bytes, time_ns);
     time_ns += kPacketNs;
   }
   const Bytes end = end_of_session("S", messages.size() + 1);
-  whole.on_packet(end, {0, converter.from_ns(time_ns)});
+  lossless.hear(end, converter.from_ns(time_ns));
   for (int i = 0; i < 50; ++i) {  // said again and again, as a sender does
     network.add(Line::kA, end, time_ns);
     network.add(Line::kB, end, time_ns += 200 * kUs);

@@ -71,10 +71,13 @@ struct Subscriber {
   trace::TraceWriter trace{{}};
   log::HotLog log;
   Feed feed;
-  Subscriber() : feed(small_options(), sink, trace, log) { define_notes(log); }
+  ReadySnapshots snapshots;
+  OneLine line;
+  Subscriber() : feed(small_options(), sink, trace, log), line(feed, log, &snapshots) {
+    define_notes(log);
+  }
   void hear(const std::vector<Bytes>& messages, std::size_t from, std::size_t to) {
-    for (std::size_t at = from; at < to; ++at)
-      feed.on_packet(packet("S", at + 1, {messages[at]}), {0, tsc_now()});
+    for (std::size_t at = from; at < to; ++at) line.hear(packet("S", at + 1, {messages[at]}));
   }
   std::map<std::string, std::uint32_t> best() const {
     std::map<std::string, std::uint32_t> all;
@@ -113,10 +116,11 @@ TEST(RecordedDays, ASnapshotBridgesAnyStretchOfThem) {
     subscriber.hear(venue.messages, 0, lost);
     sim::GlimpseBook told(kRoom);
     for (std::size_t at = 0; at < back; ++at) told.apply(venue.messages[at]);
-    Snapshot snapshot;
-    fill(snapshot, told, itch::mold::Session("S"));
-    subscriber.feed.restore(snapshot, tsc_now());
+    fill(subscriber.snapshots.made, told, itch::mold::Session("S"));
+    subscriber.snapshots.ready = true;
     subscriber.hear(venue.messages, back, all);
+    ASSERT_EQ(subscriber.feed.counters().bridged_messages.get(), back - lost);
+    ASSERT_EQ(subscriber.feed.counters().missed_messages.get(), 0u);
     ASSERT_EQ(subscriber.best(), venue.best)
         << "seed " << seed << ", lost " << lost << " to " << back << " of " << all;
     subscriber.feed.books().verify();

@@ -164,8 +164,8 @@ TEST_F(ShardRecovery, WhatWaitsForOthersKeepsNoneOfItsOwnStale) {
   for (std::uint64_t n = 1; n <= 2; ++n) deliver(one(n));
   feed.set_recovering(true);
   feed.restore(snapshot_before(5), tsc_now());
-  feed.expect(one(6));  // another shard's alone
-  feed.expect(one(8));
+  feed.expect(message(6));  // another shard's alone
+  feed.expect(message(8));
   feed.begin_catch_up();
   EXPECT_EQ(last().kind, UpdateKind::kFeedState);
   EXPECT_EQ(last().instrument_id, 0u);
@@ -184,11 +184,12 @@ TEST_F(ShardRecovery, ALostMessageOfAnotherShardIsAGap) {
 // ------------------------------------------------------------------------- shards and the whole
 
 struct Kept {
-  explicit Kept(wire::Shard shard) : feed(options_of(shard), sink, trace, log) {}
+  explicit Kept(wire::Shard shard) : feed(options_of(shard), sink, trace, log), line(feed, log) {}
   VectorSink sink;
   trace::TraceWriter trace{{}};
   log::HotLog log;
   Feed feed;
+  OneLine line;
 
   // By symbol, whatever its id: quote and number after each message.
   std::map<std::string, std::vector<std::array<std::uint64_t, 4>>> quotes() const {
@@ -231,8 +232,8 @@ TEST(Shards, TogetherPublishWhatOneAlonePublishes) {
     }
     const Bytes bytes = packet("S", sequence, messages);
     sequence += messages.size();
-    whole.feed.on_packet(bytes, {0, tsc_now()});
-    for (const auto& shard : shards) shard->feed.on_packet(bytes, {0, tsc_now()});
+    whole.line.hear(bytes);
+    for (const auto& shard : shards) shard->line.hear(bytes);
   }
   std::map<std::string, std::vector<std::array<std::uint64_t, 4>>> together;
   std::uint64_t left_out = 0;

@@ -231,11 +231,12 @@ TEST_F(SnapshotClients, LetALateJoinerInOverTcp) {
   Feed whole(small_options(), whole_sink, trace, log);
   Feed late(small_options(), late_sink, trace, log);
   Arbiter both({}, late, nullptr, &client, log);
+  OneLine lossless(whole, log);
   const std::vector<Bytes> all = generated(9, 3'000);
   std::size_t sent = 0;
   const auto send_one = [&] {
     const Bytes bytes = packet("S", sent + 1, {all[sent]});
-    whole.on_packet(bytes, {0, tsc_now()});
+    lossless.hear(bytes);
     ASSERT_TRUE(server.follow(all[sent]));
     if (++sent <= 2'000) return;
     both.collect(Line::kA, bytes, {0, tsc_now()});

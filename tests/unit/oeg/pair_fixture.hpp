@@ -177,7 +177,7 @@ class PairTest : public ::testing::Test {
         wire::make_hello(wire::Role::kOeg, wire::Service::kWitness, "oeg", side.place());
     side.pair().connections().start_connect(witness_->endpoint(), link::bytes_of(hello), {},
                                             Pair::kWitness, "risk");
-    ASSERT_TRUE(turned_until([&] { return side.pair().has_witness(); }));
+    ASSERT_TRUE(turned_until([&] { return side.pair().witness().is_there(); }));
   }
 
   void join(PairSide& leader, PairSide& joiner, bool spools = false,
@@ -211,8 +211,8 @@ class PairTest : public ::testing::Test {
 
   // Records an order on the leader; returns whether it may leave once the standby was turned.
   [[nodiscard]] bool replicated(PairSide& leader, JournalRecord record) {
-    EXPECT_TRUE(leader.pair().append(record));
-    return turned_until([&] { return leader.pair().may_act(); });
+    EXPECT_TRUE(leader.pair().log().append(record));
+    return turned_until([&] { return leader.pair().log().may_act(); });
   }
 
   // The standby has seen that the leader is gone, and asked the witness.
@@ -223,7 +223,7 @@ class PairTest : public ::testing::Test {
   // Records one of a few orders; false: there is no room for it.
   [[nodiscard]] bool recorded(PairSide& leader, std::size_t count) {
     JournalRecord record = orders_[count % orders_.size()];
-    return leader.pair().has_room() && leader.pair().append(record);
+    return leader.pair().log().has_room() && leader.pair().log().append(record);
   }
 
   Folder folder_;

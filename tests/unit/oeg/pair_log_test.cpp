@@ -8,16 +8,17 @@ namespace {
 TEST_F(PairTest, AJoinerThatDoesNotReadItsOfferIsNoStandby) {
   begin({.confirm_max_ns = kConfirmMax}, {}, false);
   ASSERT_TRUE(turned_until([&] {
-    if (first_->pair().streams_from() != 0) second_->turn();
+    if (first_->pair().log().streams_from() != 0) second_->turn();
     return second_->pair().counters().entries_taken.get() != 0;
   }));
-  ASSERT_TRUE(turned_until([&] { return first_->pair().has_standby(); })) << "it is offered";
+  ASSERT_TRUE(turned_until([&] { return first_->pair().status().has_standby(); }))
+      << "it is offered";
   ASSERT_TRUE(replicated(*first_, orders_[0])) << "the transport confirms";
   EXPECT_TRUE(witness_->leadership().alone);
-  ASSERT_TRUE(turned_until([&] { return !first_->pair().has_standby(); }));
+  ASSERT_TRUE(turned_until([&] { return !first_->pair().status().has_standby(); }));
   EXPECT_EQ(first_->pair().counters().standbys_lost.get(), 1u);
   EXPECT_EQ(witness_->leadership(), first_->pair().word());
-  EXPECT_TRUE(turned_until([&] { return first_->pair().may_act(); }));
+  EXPECT_TRUE(turned_until([&] { return first_->pair().log().may_act(); }));
 }
 
 TEST_F(PairTest, AStandbyThatTakesNothingIsGivenUpAfterConfirmMaxOfAFullLog) {
@@ -26,13 +27,13 @@ TEST_F(PairTest, AStandbyThatTakesNothingIsGivenUpAfterConfirmMaxOfAFullLog) {
   stopped_ = 2;  // its heart is believed to beat
   std::size_t count = 0;
   while (recorded(*first_, count)) ++count;
-  EXPECT_TRUE(first_->pair().may_act()) << "the transport confirms";
-  EXPECT_TRUE(first_->pair().has_room_for_own_cancels()) << "a kill's cancels leave";
-  EXPECT_FALSE(first_->pair().has_room());
+  EXPECT_TRUE(first_->pair().log().may_act()) << "the transport confirms";
+  EXPECT_TRUE(first_->pair().log().has_room_for_own_cancels()) << "a kill's cancels leave";
+  EXPECT_FALSE(first_->pair().log().has_room());
   ASSERT_TRUE(turned_until([&] { return first_->pair().word().alone; }));
   EXPECT_EQ(first_->pair().counters().standbys_lost.get(), 1u);
   EXPECT_TRUE(recorded(*first_, count));
-  EXPECT_TRUE(first_->pair().may_act());
+  EXPECT_TRUE(first_->pair().log().may_act());
 }
 
 TEST_F(PairTest, OfAFullLogCancelsAndReportsHaveAPartOfTheirOwn) {
@@ -42,15 +43,15 @@ TEST_F(PairTest, OfAFullLogCancelsAndReportsHaveAPartOfTheirOwn) {
   const Pair& pair = first_->pair();
   std::array<std::size_t, 4> taken{};
   std::size_t count = 0;
-  for (; pair.has_room_for_own_cancels() && count < 40'000; ++count) {
+  for (; pair.log().has_room_for_own_cancels() && count < 40'000; ++count) {
     JournalRecord record = orders_[count % orders_.size()];
-    taken[0] += pair.has_room() ? 1 : 0;
-    taken[1] += pair.has_room_for_changes() ? 1 : 0;
-    taken[2] += pair.has_room_for_reports() ? 1 : 0;
+    taken[0] += pair.log().has_room() ? 1 : 0;
+    taken[1] += pair.log().has_room_for_changes() ? 1 : 0;
+    taken[2] += pair.log().has_room_for_reports() ? 1 : 0;
     ++taken[3];
     if (count % 2048 == 0) first_->journal().maintain(0);
-    ASSERT_TRUE(first_->pair().append(record));
-    ASSERT_TRUE(first_->pair().may_act());
+    ASSERT_TRUE(first_->pair().log().append(record));
+    ASSERT_TRUE(first_->pair().log().may_act());
   }
   EXPECT_LT(taken[0], taken[1]);
   EXPECT_LT(taken[1], taken[2]);
@@ -59,27 +60,27 @@ TEST_F(PairTest, OfAFullLogCancelsAndReportsHaveAPartOfTheirOwn) {
 
 TEST_F(PairTest, NothingWaitsForAJoinerWhoseLogIsFullItIsDropped) {
   begin({.log_bytes = kSmallLog}, {.log_bytes = kSmallLog}, false);
-  ASSERT_TRUE(turned_until([&] { return first_->pair().streams_from() != 0; }));
+  ASSERT_TRUE(turned_until([&] { return first_->pair().log().streams_from() != 0; }));
   for (std::size_t count = 0; count < 1000; ++count) {
     ASSERT_TRUE(recorded(*first_, count)) << count;
-    ASSERT_TRUE(first_->pair().may_act()) << count;
+    ASSERT_TRUE(first_->pair().log().may_act()) << count;
   }
   EXPECT_EQ(first_->pair().counters().log_full.get(), 1u);
   ASSERT_TRUE(turned_until([&] { return first_->pair().counters().standbys_lost.get() == 1; }));
-  EXPECT_EQ(first_->pair().streams_from(), 0u);
+  EXPECT_EQ(first_->pair().log().streams_from(), 0u);
   stopped_ = 0;  // it finds its connection ended, and is to join again
   ASSERT_TRUE(turned_until([&] { return second_->pair().stage() == Stage::kRetired; }));
 }
 
 TEST_F(PairTest, WhatIsRecordedWhileAJoinerStartsIsTakenIntoItsMemory) {
   begin({.log_bytes = kSmallLog}, {.log_bytes = kSmallLog}, false, true);
-  ASSERT_TRUE(turned_until([&] { return first_->pair().streams_from() != 0; }));
+  ASSERT_TRUE(turned_until([&] { return first_->pair().log().streams_from() != 0; }));
   std::size_t count = 0;
   for (; count < 1000; ++count) {
     ASSERT_TRUE(recorded(*first_, count));
     bool turned = false;
     ASSERT_TRUE(turned_until([&] {
-      return std::exchange(turned, true) && first_->pair().lag_bytes().get() < kSmallLog / 4;
+      return std::exchange(turned, true) && first_->pair().lag().bytes().get() < kSmallLog / 4;
     }));
   }
   EXPECT_EQ(first_->pair().counters().standbys_lost.get(), 0u);
@@ -95,7 +96,7 @@ TEST_F(PairTest, WhatIsRecordedWhileAJoinerStartsIsTakenIntoItsMemory) {
 TEST_F(PairTest, WhatIsRecordedWhileAJoinerCatchesUpIsTakenIntoItsMemoryToo) {
   const SideOptions side{.log_bytes = kSmallLog, .journal_records = 1u << 14};
   begin(side, side, false, true);
-  ASSERT_TRUE(turned_until([&] { return first_->pair().streams_from() != 0; }));
+  ASSERT_TRUE(turned_until([&] { return first_->pair().log().streams_from() != 0; }));
   std::size_t count = 0;
   const auto record = [&](std::size_t end) {  // in steps for which a standby's log has room
     while (count < end) {
@@ -103,7 +104,8 @@ TEST_F(PairTest, WhatIsRecordedWhileAJoinerCatchesUpIsTakenIntoItsMemoryToo) {
         if (!recorded(*first_, count)) return false;
       bool turned = false;
       if (!turned_until([&] {
-            return std::exchange(turned, true) && first_->pair().lag_bytes().get() < kSmallLog / 16;
+            return std::exchange(turned, true) &&
+                   first_->pair().lag().bytes().get() < kSmallLog / 16;
           }))
         return false;
     }
@@ -115,7 +117,7 @@ TEST_F(PairTest, WhatIsRecordedWhileAJoinerCatchesUpIsTakenIntoItsMemoryToo) {
     ASSERT_TRUE(record(count + 100)) << turn;
   }
   EXPECT_LT(second_->journal().size().get(), count) << "it has not caught up";
-  EXPECT_FALSE(first_->pair().has_standby()) << "nor is it offered anything";
+  EXPECT_FALSE(first_->pair().status().has_standby()) << "nor is it offered anything";
   stopped_ = 0;
   ASSERT_TRUE(turned_until([&] { return second_->journal().size().get() == count; }));
   ASSERT_TRUE(pair_stands());
@@ -137,7 +139,7 @@ TEST_F(PairTest, AStandbyWithoutRoomInItsJournalGivesItselfUp) {
       [&] { return second_->pair().stage() == Stage::kRetired && first_->pair().word().alone; }));
   EXPECT_EQ(first_->pair().stage(), Stage::kLeading);
   EXPECT_EQ(first_->pair().word().leader, 1);
-  EXPECT_TRUE(first_->pair().may_act());
+  EXPECT_TRUE(first_->pair().log().may_act());
 }
 
 TEST_F(PairTest, AStandbyWithoutRoomInItsJournalLeadsWithAllThatWasConfirmedWhenItMust) {
@@ -146,7 +148,7 @@ TEST_F(PairTest, AStandbyWithoutRoomInItsJournalLeadsWithAllThatWasConfirmedWhen
   ASSERT_TRUE(pair_stands());
   for (std::size_t count = 0; count < kMore; ++count) ASSERT_TRUE(recorded(*first_, count));
   ASSERT_TRUE(turned_until(
-      [&] { return first_->pair().may_act() && second_->journal().left_to_follow() == 0; }));
+      [&] { return first_->pair().log().may_act() && second_->journal().left_to_follow() == 0; }));
   ASSERT_LT(second_->journal().size().get(), kMore);
   first_.reset();
   ASSERT_TRUE(takes_over(*second_));

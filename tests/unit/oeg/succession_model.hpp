@@ -236,7 +236,7 @@ class Model final : private WorldSearch<World, Hash> {
     post(world, id);
   }
 
-  // As Pair::has_room(): a joiner is never waited for.
+  // As LogLeader::has_room(): a joiner is never waited for.
   bool has_room(const World& world, int id) const {
     const bool waits = world.node(id).rules.needs_confirmation() || mutant_ == Mutant::kJoinerWaits;
     return !replicates(world, id) || !waits || !is_full(world.log);

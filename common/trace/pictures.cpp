@@ -1,4 +1,4 @@
-// The page: three pictures in plain SVG. All coordinates are in SVG user units (pixels at 100 %).
+// Three pictures in plain SVG. All coordinates are in SVG user units (pixels at 100 %).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -53,7 +53,14 @@ std::string vertical_grid(const LogAxis& axis, double top, double bottom) {
   return svg;
 }
 
-// One bar from p50 to p99 a row, with a tick at p99.9: where the time goes, and where it strays.
+// Begins a picture; label: what a screen reader says in its place.
+std::string picture_of(double height, std::string_view label) {
+  return formatted("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"", kWidth, height) +
+         html_escaped(label) + "\">\n";
+}
+
+}  // namespace
+
 std::string hops_picture(const std::vector<Interval>& rows) {
   constexpr double kRow = 26;
   double smallest = 1e18;
@@ -65,8 +72,7 @@ std::string hops_picture(const std::vector<Interval>& rows) {
   }
   const LogAxis axis = axis_for(smallest, largest);
   const double bottom = 10 + kRow * static_cast<double>(rows.size());
-  std::string svg =
-      formatted("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n", kWidth, bottom + 30);
+  std::string svg = picture_of(bottom + 30, "Each hop from its median to its p99.9");
   svg += vertical_grid(axis, 6, bottom);
   double y = 10;
   for (const Interval& row : rows) {
@@ -87,7 +93,6 @@ std::string hops_picture(const std::vector<Interval>& rows) {
   return svg + "</svg>\n";
 }
 
-// Percentile on a scale that opens up toward 100 %: -log10(1 - p), as HDR histograms are drawn.
 std::string percentiles_picture(const Interval& row) {
   constexpr double kTop = 12;
   constexpr double kBottom = 300;
@@ -98,8 +103,7 @@ std::string percentiles_picture(const Interval& row) {
   const LogAxis axis = axis_for(static_cast<double>(row.sorted_ns.front()),
                                 static_cast<double>(row.sorted_ns.back()));
   const auto height = [&](double ns) { return kBottom - axis.place(ns) * (kBottom - kTop); };
-  std::string svg =
-      formatted("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n", kWidth, kBottom + 34);
+  std::string svg = picture_of(kBottom + 34, row.name + " by percentile");
   for (double ns = axis.low; ns <= axis.high * 1.001; ns *= 10) {
     svg += formatted("<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n",
                      kLeft, kLeft + kPlot, height(ns), height(ns));
@@ -127,7 +131,7 @@ std::string percentiles_picture(const Interval& row) {
 std::string scatter_picture(const std::vector<OrderSample>& orders) {
   constexpr double kTop = 12;
   constexpr double kBottom = 240;
-  constexpr std::size_t kPointsMax = 4000;  // what a browser draws at once
+  constexpr std::size_t kPointsMax = 2000;  // what a browser draws at once
   if (orders.empty()) return "";
   double smallest = 1e18;
   double largest = 0;
@@ -137,8 +141,7 @@ std::string scatter_picture(const std::vector<OrderSample>& orders) {
   }
   const LogAxis axis = axis_for(smallest, largest);
   const double seconds = std::max(orders.back().since_start_s, 1e-3);
-  std::string svg =
-      formatted("<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\">\n", kWidth, kBottom + 34);
+  std::string svg = picture_of(kBottom + 34, "Tick-to-order over the run");
   for (double ns = axis.low; ns <= axis.high * 1.001; ns *= 10) {
     const double y = kBottom - axis.place(ns) * (kBottom - kTop);
     svg += formatted("<line class=\"grid\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%.1f\" y2=\"%.1f\"/>\n",
@@ -162,20 +165,6 @@ std::string scatter_picture(const std::vector<OrderSample>& orders) {
   return svg + "</svg>\n";
 }
 
-constexpr const char* kStyle =
-    "body{font:15px/1.45 system-ui,sans-serif;max-width:1000px;margin:2em auto;padding:0 1em;"
-    "color:#1b2733;background:#fff}h1{font-size:1.6em}h2{margin-top:1.8em;font-size:1.15em}"
-    "pre{overflow-x:auto;background:#f4f6f8;padding:1em;font-size:12px}"
-    "svg{width:100%;height:auto}text{font:12px system-ui,sans-serif;fill:#44515e}"
-    ".grid{stroke:#dfe5ea}.bar{fill:#2f7fb8}.tail{stroke:#e08a3c;stroke-width:2}"
-    ".curve{fill:none;stroke:#2f7fb8;stroke-width:2}circle{fill:#2f7fb8;fill-opacity:.45}"
-    ".figures{display:flex;gap:2.2em;flex-wrap:wrap}.figures b{display:block;font-size:1.7em}"
-    ".wide{overflow-x:auto}table{border-collapse:collapse;font-size:12px}"
-    "th,td{padding:.2em .7em;text-align:right;white-space:nowrap}"
-    "th{border-bottom:1px solid #44515e}tr:nth-child(odd) td{background:#f4f6f8}";
-
-}  // namespace
-
 std::string html_escaped(std::string_view text) {
   std::string result;
   for (const char each : text) {
@@ -197,41 +186,6 @@ std::string html_escaped(std::string_view text) {
     }
   }
   return result;
-}
-
-std::string to_html(const Analysis& analysis) {
-  const Interval& headline = analysis.headline.front();
-  const Distribution& d = headline.distribution;
-  std::string page =
-      "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\">"
-      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>tickpath trace</title>\n"
-      "<style>" +
-      std::string(kStyle) + "</style>\n<h1>From tick to order</h1>\n";
-  page += "<p>" + html_escaped(std::string(info(headline.from).name)) + " to " +
-          html_escaped(std::string(info(headline.to).name)) + ", " +
-          html_escaped(headline.population) + ". Provider " + html_escaped(providers(analysis)) +
-          ", wait " + html_escaped(wait_modes(analysis)) + ", cores " +
-          html_escaped(cores(analysis)) + ".</p>\n<div class=\"figures\">";
-  const auto figure = [&](const char* label, const std::string& value) {
-    page += "<span><b>" + value + "</b>" + label + "</span>";
-  };
-  const auto time = [&](std::int64_t ns) {
-    return d.count == 0 ? "-" : time_label(static_cast<double>(ns));
-  };
-  figure("median", time(d.p50));
-  figure("99 %", time(d.p99));
-  figure("99.9 %", time(d.p999));
-  figure("slowest", time(d.max));
-  figure("orders", std::to_string(d.count));
-  figure("ticks", std::to_string(analysis.ticks));
-  page +=
-      "</div>\n<h2>Where the time goes</h2>\n<p>Bar: median to 99 %. Line: to 99.9 %. Right: "
-      "the median.</p>\n" +
-      hops_picture(analysis.hops);
-  page += "<h2>Tick-to-order by percentile</h2>\n" + percentiles_picture(headline);
-  page += "<h2>Tick-to-order over the run</h2>\n" + scatter_picture(analysis.orders);
-  page += "<h2>Figures</h2>\n<pre>" + html_escaped(to_text(analysis)) + "</pre>\n</html>\n";
-  return page;
 }
 
 }  // namespace tickpath::trace
