@@ -1,5 +1,7 @@
 #include "common/trace/reader.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cmath>
@@ -82,7 +84,19 @@ TraceFile::TraceFile(TraceFile&& other) noexcept
     : path_(std::move(other.path_)),
       header_(std::exchange(other.header_, nullptr)),
       mapped_bytes_(other.mapped_bytes_),
-      records_(std::exchange(other.records_, {})) {}
+      records_(std::exchange(other.records_, {})),
+      progress_(std::move(other.progress_)) {}
+
+std::uint64_t TraceFile::kept() const noexcept {
+  return std::min(header_->written.load(std::memory_order_acquire), header_->capacity);
+}
+
+// The fence keeps what was copied ahead of this look: the program says so before it writes. Files
+// of older versions did not: their value is 0.
+std::uint64_t TraceFile::overwritten_to(std::uint64_t written) const noexcept {
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return std::max(written, header_->writing.load(std::memory_order_relaxed));
+}
 
 // The mapping stays: whoever looks again has the page from the page cache.
 void TraceFile::release(std::span<const Record> part) noexcept {
