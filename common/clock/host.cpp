@@ -30,6 +30,20 @@ std::string host_name() {
   return name.data();
 }
 
+std::string cpu_model() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+std::uint32_t processors() noexcept {
+  const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
+  return online > 0 ? static_cast<std::uint32_t>(online) : 0;
+}
+
 Source this_host() { return {host_id(), nullptr, nullptr}; }
 
 }  // namespace tickpath::clock

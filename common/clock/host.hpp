@@ -17,6 +17,10 @@ std::uint64_t host_id();
 std::uint64_t host_id_of(const std::string& boot_id) noexcept;
 // gethostname(2); "unknown" where the kernel has none.
 std::string host_name();
+// As /proc/cpuinfo names the first processor; "unknown" where it names none.
+std::string cpu_model();
+// Online now, whether or not this program may run on them.
+std::uint32_t processors() noexcept;
 
 // The clock that a program stamps with, and whose it is. Tests put another one in its place; the
 // programs never do.

@@ -33,6 +33,10 @@ enum class Hop : std::uint8_t {
   kStrategyReportSeen = 17,
   kOegReplicated = 18,  // the standby of a pair has the order and its message; before kOegSent
   kOrderLink = 64,      // not a hop: key is an order id, time is the trace id that caused it
+  // Not a hop: key is the feed's sequence number, time is when sim's schedule had the message
+  // leave. The loop is open: a stall of sim's does not move it. Only a replay with a schedule has
+  // it.
+  kTickDue = 65,
 };
 
 struct HopInfo {

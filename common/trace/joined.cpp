@@ -23,13 +23,6 @@ constexpr double kSlackNs = 10e6;
 // Programs stamp one message at one hop within this time; a session of a feed lasts longer.
 constexpr double kSameSessionNs = 1e9;
 
-// With its venue: as the stamp has it, else as the file says.
-std::uint64_t with_venue(const TraceFile& file, std::uint64_t tick) {
-  return venue_of_tick(tick) != 0
-             ? tick
-             : tick_id(static_cast<std::uint8_t>(file.header().venue), sequence_of_tick(tick));
-}
-
 }  // namespace
 
 TickTimes& Ticks::make(std::uint64_t sequence) {
@@ -59,6 +52,12 @@ bool Ticks::stamped() const {
     return std::ranges::any_of(*numbered.second,
                                [](const TickTimes& tick) { return tick.stamped(); });
   });
+}
+
+std::uint64_t with_venue(const TraceFile& file, std::uint64_t tick) {
+  return venue_of_tick(tick) != 0
+             ? tick
+             : tick_id(static_cast<std::uint8_t>(file.header().venue), sequence_of_tick(tick));
 }
 
 void require_later(Hop from, Hop to) {

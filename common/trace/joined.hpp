@@ -67,6 +67,12 @@ class Ticks {
     for (const auto& [number, block] : blocks_)
       for (const TickTimes& tick : *block) visit(tick);
   }
+  // The same with their sequence numbers.
+  template <class Visit>
+  void for_each_numbered(Visit&& visit) const {
+    for (const auto& [number, block] : blocks_)
+      for (std::size_t i = 0; i < kBlock; ++i) visit(number * kBlock + i, (*block)[i]);
+  }
   bool stamped() const;
   // At least as many as have a stamp.
   std::size_t room() const noexcept { return blocks_.size() * kBlock; }
@@ -85,6 +91,9 @@ struct Stamp {
   std::uint8_t row;
   std::uint8_t file;
 };
+
+// A tick's id with its venue: as the stamp has it, else as the file says.
+std::uint64_t with_venue(const TraceFile& file, std::uint64_t tick);
 
 // Throws Error: `from` is no hop before `to`.
 void require_later(Hop from, Hop to);

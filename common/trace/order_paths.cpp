@@ -17,6 +17,7 @@ OrderLatencies::OrderLatencies(std::span<const TraceFile> files, Hop from, Hop t
     : clocks_(files), joined_(files, clocks_), arrivals_(arrivals()) {
   require_later(from, to);
   find_start(files);
+  read_due(files);
   for (const auto& [id, order] : joined_.orders()) {
     if (order.trace_id == 0) continue;
     if (const auto ns = joined_.elapsed_ns(order, place(from), place(to)))
@@ -25,6 +26,37 @@ OrderLatencies::OrderLatencies(std::span<const TraceFile> files, Hop from, Hop t
   std::ranges::sort(all_, [](const OrderLatency& a, const OrderLatency& b) {
     return std::tuple(-a.ns, a.order_id) < std::tuple(-b.ns, b.order_id);
   });
+}
+
+void OrderLatencies::read_due(std::span<const TraceFile> files) {
+  for (const auto& [id, order] : joined_.orders())
+    if (order.trace_id != 0) due_[order.trace_id];
+  for (const TraceFile& file : files) {
+    const std::size_t host = clocks_.index_of(file);
+    file.for_each([&](const Record& record) {
+      if (static_cast<Hop>(record.key >> 56) != Hop::kTickDue) return;
+      const auto found = due_.find(with_venue(file, record.key & kIdMask));
+      if (found != due_.end())
+        found->second.push_back(clocks_.to_reference(host, static_cast<double>(record.time)));
+    });
+  }
+  std::erase_if(due_, [](const auto& tick) { return tick.second.empty(); });
+}
+
+// The newest that is not after the packet left.
+std::int64_t OrderLatencies::late_ns(const OrderTimes& order) const {
+  const auto found = due_.find(order.trace_id);
+  if (found == due_.end() || !order.has(Hop::kSimSent)) return 0;
+  const double sent = order[Hop::kSimSent];
+  const double rate = clocks_.ticks_per_ns(joined_.host_of(order.file[place(Hop::kSimSent)]));
+  double late = 0;
+  bool known = false;
+  for (const double due : found->second) {
+    if (due > sent || (known && sent - due > late)) continue;
+    late = sent - due;
+    known = true;
+  }
+  return std::llround(late / rate);
 }
 
 std::vector<double> OrderLatencies::arrivals() const {
@@ -67,7 +99,8 @@ double OrderLatencies::last_arrival_s() const {
 
 OrderLatency OrderLatencies::latency(std::uint64_t id, const OrderTimes& order,
                                      std::int64_t ns) const {
-  OrderLatency result{.order_id = id, .trace_id = order.trace_id, .ns = ns};
+  OrderLatency result{
+      .order_id = id, .trace_id = order.trace_id, .ns = ns, .late_ns = late_ns(order)};
   if (!order.has(Hop::kMdhRx)) return result;
   const double at = order[Hop::kMdhRx];
   const double rate = clocks_.ticks_per_ns(joined_.host_of(order.file[kArrival]));

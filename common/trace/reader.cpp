@@ -1,6 +1,7 @@
 #include "common/trace/reader.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cmath>
@@ -117,7 +118,19 @@ TraceFile::TraceFile(TraceFile&& other) noexcept
       mapped_bytes_(other.mapped_bytes_),
       records_(std::exchange(other.records_, {})),
       newest_(std::move(other.newest_)),
-      cut_short_(other.cut_short_) {}
+      cut_short_(other.cut_short_),
+      progress_(std::move(other.progress_)) {}
+
+std::uint64_t TraceFile::kept() const noexcept {
+  return std::min(header_->written.load(std::memory_order_acquire), header_->capacity);
+}
+
+// The fence keeps what was copied ahead of this look: the program says so before it writes. Files
+// of older versions did not: their value is 0.
+std::uint64_t TraceFile::overwritten_to(std::uint64_t written) const noexcept {
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return std::max(written, header_->writing.load(std::memory_order_relaxed));
+}
 
 // The mapping stays: whoever looks again has the page from the page cache.
 void TraceFile::release(std::span<const Record> part) noexcept {

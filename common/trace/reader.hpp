@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -42,15 +43,35 @@ class TraceFile {
   // Every slot of the ring, in no particular order; a key of 0 was never written. Of a file of
   // which the newest records were asked for, these.
   std::span<const Record> records() const noexcept { return records_; }
-  // The same, one after the other. What was visited leaves this process's memory again, so that a
-  // file of any size takes none of it.
+  // Records that are in the file; while its program runs there may soon be more.
+  std::uint64_t kept() const noexcept;
+  // Each of them, in no particular order. Those that the program is just writing, or was when it
+  // died, are left out: they may be half of one and half of another. What was visited leaves this
+  // process's memory again, so that a file of any size takes none of it.
   template <class Visit>
   void for_each(Visit&& visit) const {
-    for (std::size_t first = 0; first < records_.size(); first += kRecordsAtOnce) {
-      const auto part = records_.subspan(first, std::min(kRecordsAtOnce, records_.size() - first));
-      for (const Record& record : part) visit(record);
-      if (newest_.empty()) release(part);
+    if (!newest_.empty()) {
+      for (const Record& record : newest_) visit(record);
+      return;
     }
+    std::vector<Record> copy;
+    for (std::size_t first = 0; first < records_.size(); first += kRecordsAtOnce) {
+      const std::uint64_t written = header_->written.load(std::memory_order_acquire);
+      if (first >= written) break;  // the rest was never written
+      const std::size_t count =
+          std::min({kRecordsAtOnce, records_.size() - first, std::size_t{written} - first});
+      const auto part = records_.subspan(first, count);
+      copy.assign(part.begin(), part.end());
+      release(part);
+      const std::uint64_t writing = overwritten_to(written);
+      for (std::size_t i = 0; i < count; ++i)
+        if (is_whole(first + i, written, writing)) visit(copy[i]);
+      if (progress_) progress_(count);
+    }
+  }
+  // Called by for_each() with the number of records that it has visited since the last call.
+  void on_progress(std::function<void(std::uint64_t records)> progress) {
+    progress_ = std::move(progress);
   }
   // Records that were overwritten because the ring was smaller than the run.
   std::uint64_t overwritten() const noexcept;
@@ -64,6 +85,14 @@ class TraceFile {
   static constexpr std::size_t kRecordsAtOnce = 1u << 18;  // 4 MiB: whole pages, few system calls
   static void release(std::span<const Record> part) noexcept;
   void copy_newest(TscTicks since, std::size_t records_max);
+  // Up to which record the program may have begun to write, when everything before this call was
+  // read.
+  std::uint64_t overwritten_to(std::uint64_t written) const noexcept;
+  // Whether the newest record of a slot that was complete when `written` were is still there.
+  bool is_whole(std::size_t slot, std::uint64_t written, std::uint64_t writing) const noexcept {
+    const std::uint64_t rounds = (written - 1 - slot) / records_.size();
+    return slot + (rounds + 1) * records_.size() >= writing;
+  }
 
   std::string path_;
   const FileHeader* header_ = nullptr;
@@ -71,6 +100,7 @@ class TraceFile {
   std::span<const Record> records_;
   std::vector<Record> newest_;
   bool cut_short_ = false;
+  std::function<void(std::uint64_t)> progress_;
 };
 
 // Puts CLOCK_REALTIME readings of one host on that host's TSC line.

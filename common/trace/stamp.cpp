@@ -66,6 +66,8 @@ TraceWriter::TraceWriter(const TraceOptions& options) : mask_(0), path_(options.
   copy_text(header_->cores, options.cores);
   header_->host_id = options.host_id != 0 ? options.host_id : clock::host_id();
   copy_text(header_->host_name, clock::host_name());
+  copy_text(header_->cpu_model, clock::cpu_model());
+  header_->processors = clock::processors();
   records_ = reinterpret_cast<Record*>(static_cast<std::byte*>(memory) + kHeaderBytes);
   mask_ = capacity - 1;
   add_sync_point();

@@ -84,6 +84,10 @@ struct FileHeader {
   // has copied a record looks here whether the slot was still that record's. Less than `written`:
   // the writer is of an older version.
   std::atomic<std::uint64_t> writing;
+  // Files from before these two fields have zeros there: not known.
+  char cpu_model[64];        // clock::cpu_model()
+  std::uint32_t processors;  // of the machine, online when the program started
+  std::uint32_t reserved;
 };
 inline constexpr std::size_t kPageBytes = 4096;
 static_assert(sizeof(FileHeader) <= kPageBytes);

@@ -83,6 +83,10 @@ class FeedSender final : public FeedOutlet {
   // right before the kernel, or that wait, gets it.
   // False: the socket is full, call again later; the packet is kept.
   [[nodiscard]] bool send() noexcept;
+  // When the messages from `first` to before `end` were due, for the trace: sequence numbers.
+  void stamp_due(std::uint64_t first, std::uint64_t end, TscTicks due) noexcept {
+    for (; first < end; ++first) trace_.stamp_at(trace::Hop::kTickDue, first, due);
+  }
   // False: DEEP.
   bool carries_itch() const noexcept { return builder_.carries_itch(); }
   void send_heartbeat() noexcept;

@@ -162,6 +162,8 @@ void Replayer::fill_packet(std::uint64_t elapsed_ns) noexcept {
     if (appended == FeedSender::Append::kFull) return;
     if (appended == FeedSender::Append::kOk) {
       packet_due_ns_[at] = next_due_ns_;
+      const std::uint64_t sequence = feed_.next_sequence() + at;
+      if (has_schedule_) feed_.stamp_due(sequence, sequence + 1, due_of_next());
       progress_.position_ns.set(next_.timestamp_ns);
     }
     take_next();
@@ -176,7 +178,10 @@ void Replayer::publish_due(std::uint64_t elapsed_ns) noexcept {
          feed_.pending() < FeedSender::kMessagesMax) {
     if (has_schedule_) progress_.lag.add(elapsed_ns - next_due_ns_);
     progress_.position_ns.set(next_.timestamp_ns);
+    const std::uint64_t first = feed_.next_sequence() + feed_.pending();
     market_.apply(next_.bytes);
+    if (has_schedule_)
+      feed_.stamp_due(first, feed_.next_sequence() + feed_.pending(), due_of_next());
     take_next();
   }
 }
@@ -199,7 +204,7 @@ TscTicks Replayer::next_due() const noexcept {
       std::min(feed_.next_due(), TscTicks{feed_.last_sent().value + heartbeat_ticks_.value});
   if (state_ != ReplayState::kRunning) return alive;
   // Without a next message in hand one must be fetched: at once.
-  const TscTicks due{have_next_ ? started_.value + converter_.from_ns(next_due_ns_).value : 0};
+  const TscTicks due = have_next_ ? due_of_next() : TscTicks{0};
   return due < alive ? due : alive;
 }
 

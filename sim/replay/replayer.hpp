@@ -81,6 +81,9 @@ class Replayer {
   // True when there is a next message.
   bool fetch() noexcept { return have_next_ || look_for_next(); }
   bool look_for_next() noexcept;
+  TscTicks due_of_next() const noexcept {
+    return {started_.value + converter_.from_ns(next_due_ns_).value};
+  }
   void take_next() noexcept {
     queue_.pop();
     have_next_ = false;

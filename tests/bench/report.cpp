@@ -4,21 +4,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <fstream>
 
 #include "common/base/cpu.hpp"
 #include "common/clock/clock.hpp"
+#include "common/clock/host.hpp"
 
 namespace tickpath::bench {
 namespace {
-
-std::string cpu_model() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
-  }
-  return "unknown CPU";
-}
 
 constexpr std::uint64_t kClockLoopMaxS = 1;
 
@@ -82,7 +74,7 @@ double measurement_cost_ns() {
 void print_environment(std::string_view what) {
   std::printf("%.*s\n", static_cast<int>(what.size()), what.data());
   std::printf("%s, %zu CPUs allowed, TSC %.0f MHz, one measurement costs %.1f ns\n\n",
-              cpu_model().c_str(), allowed_cpus().size(),
+              clock::cpu_model().c_str(), allowed_cpus().size(),
               static_cast<double>(clock::tsc_hz()) / 1e6, measurement_cost_ns());
 }
 

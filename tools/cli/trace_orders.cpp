@@ -22,6 +22,7 @@ using nlohmann::ordered_json;
 using trace::OrderLatency;
 using trace::PathMark;
 
+constexpr std::int64_t kLateShownNs = 1'000;
 constexpr int kBarColumns = 36;  // of a waterfall: the whole path
 
 // One order that was asked for.
@@ -31,13 +32,11 @@ struct Shown {
   std::vector<PathMark> path;
 };
 
-std::string between(const OrderQuery& query) {
-  return std::string(info(query.from).name) + " to " + std::string(info(query.to).name);
-}
+using Latencies = std::vector<OrderLatency>;
 
-std::vector<Shown> chosen(const trace::OrderLatencies& latencies, const OrderQuery& query) {
+std::vector<Shown> chosen(const trace::OrderLatencies& latencies, const Latencies& all,
+                          const OrderQuery& query) {
   std::vector<Shown> shown;
-  const auto all = latencies.all();
   for (std::size_t i = 0; i < std::min<std::size_t>(query.worst, all.size()); ++i)
     shown.push_back({all[i], i + 1, latencies.path(all[i].order_id)});
   for (const std::uint64_t id : query.orders) {
@@ -93,8 +92,8 @@ std::string fills_text(const TradedOrders::Found& found) {
   return text;
 }
 
-std::string worst_text(const std::vector<Shown>& shown, const trace::OrderLatencies& latencies,
-                       const OrderQuery& query, const TradedOrders& traded) {
+std::string worst_text(const std::vector<Shown>& shown, std::size_t all, const OrderQuery& query,
+                       const TradedOrders& traded) {
   std::string text;
   for (const Shown& each : shown) {
     const TradedOrders::Found* const found = traded.find(each.latency.order_id);
@@ -105,12 +104,15 @@ std::string worst_text(const std::vector<Shown>& shown, const trace::OrderLatenc
       text += "  it lacks a stamp of " + between(query) + ", or no tick caused it\n";
     } else {
       text += "  " + between(query) + ": " + trace::short_time(each.latency.ns) + ", number " +
-              grouped(each.rank) + " of " + grouped(latencies.all().size()) +
-              ", the slowest first; caused by tick " + tick_text(each.latency.trace_id) + "\n";
+              grouped(each.rank) + " of " + grouped(all) + ", the slowest first; caused by tick " +
+              tick_text(each.latency.trace_id) + "\n";
       text +=
           formatted("  %.6f s into the run; %s %s reached mdh in the millisecond up to its tick\n",
                     each.latency.since_start_s, grouped(each.latency.burst).c_str(),
                     each.latency.burst == 1 ? "message" : "messages");
+      if (each.latency.late_ns > kLateShownNs)
+        text += "  sim sent its tick " + trace::short_time(each.latency.late_ns) +
+                " later than scheduled\n";
     }
     add_path(text, each.path);
     if (found != nullptr) text += fills_text(*found);
@@ -118,19 +120,20 @@ std::string worst_text(const std::vector<Shown>& shown, const trace::OrderLatenc
   return text;
 }
 
-std::string worst_json(const std::vector<Shown>& shown, const trace::OrderLatencies& latencies,
-                       const OrderQuery& query, const TradedOrders& traded) {
+std::string worst_json(const std::vector<Shown>& shown, std::size_t all, const OrderQuery& query,
+                       const TradedOrders& traded) {
   ordered_json root = ordered_json::array();
   for (const Shown& each : shown) {
     const bool ranked = each.rank != 0;
     ordered_json one{{"order_id", each.latency.order_id},
                      {"tick", each.latency.trace_id},
                      {"rank", ranked ? ordered_json(each.rank) : ordered_json()},
-                     {"of", latencies.all().size()},
+                     {"of", all},
                      {"from", info(query.from).name},
                      {"to", info(query.to).name},
                      {"ns", ranked ? ordered_json(each.latency.ns) : ordered_json()},
                      {"burst", each.latency.burst},
+                     {"late_ns", each.latency.late_ns},
                      {"since_start_s", each.latency.since_start_s}};
     const TradedOrders::Found* const found = traded.find(each.latency.order_id);
     one["order"] = found == nullptr ? ordered_json() : ordered_json(order_text(*found->order));
@@ -145,6 +148,42 @@ std::string worst_json(const std::vector<Shown>& shown, const trace::OrderLatenc
     root.push_back(std::move(one));
   }
   return root.dump(2) + "\n";
+}
+
+// -------------------------------------------------------------------------------------- filters
+
+template <class Value>
+bool is_any_of(const std::vector<Value>& wanted, const Value& value) {
+  return wanted.empty() || std::ranges::find(wanted, value) != wanted.end();
+}
+
+const char* side_name(Side side) { return side == Side::kBuy ? "buy" : "sell"; }
+
+bool passes(const OrderFilter& filter, const OrderLatency& each, const TradedOrders::Found* found) {
+  if (!is_any_of(filter.strategies, unsigned{wire::OrderId::strategy(each.order_id)})) return false;
+  if (filter.since_s && each.since_start_s < *filter.since_s) return false;
+  if (filter.until_s && each.since_start_s >= *filter.until_s) return false;
+  if (!filter.needs_journal()) return true;
+  if (found == nullptr) return false;
+  const TradedOrder& order = *found->order;
+  return is_any_of(filter.instruments, order.symbol) &&
+         (filter.side.empty() || filter.side == side_name(order.side)) &&
+         is_any_of(filter.types, std::string(name(order.type)));
+}
+
+// As it was typed.
+std::string text_of(const OrderFilter& filter) {
+  std::string text;
+  const auto add = [&](const char* option, const std::string& value) {
+    text += (text.empty() ? "" : " ") + std::string(option) + " " + value;
+  };
+  for (const std::string& each : filter.instruments) add("--instrument", each);
+  for (const unsigned each : filter.strategies) add("--strategy", std::to_string(each));
+  if (!filter.side.empty()) add("--side", filter.side);
+  for (const std::string& each : filter.types) add("--type", each);
+  if (filter.since_s) add("--since", formatted("%g", *filter.since_s));
+  if (filter.until_s) add("--until", formatted("%g", *filter.until_s));
+  return text;
 }
 
 // ------------------------------------------------------------------------------------ by group
@@ -187,21 +226,21 @@ Group group_of(const OrderLatency& each, const TradedOrders::Found* found, const
   if (found == nullptr) return {1, "changes, cancels"};
   const TradedOrder& order = *found->order;
   if (by == "instrument") return {0, order.symbol};
-  if (by == "side") return {0, order.side == Side::kBuy ? "buy" : "sell"};
+  if (by == "side") return {0, side_name(order.side)};
   if (by == "type") return {0, std::string(name(order.type))};
   if (by == "tif") return {0, std::string(name(order.time_in_force))};
   return {0, std::to_string(found->venue)};
 }
 
-std::vector<GroupRow> grouped_by(const trace::OrderLatencies& latencies, const std::string& by,
+std::vector<GroupRow> grouped_by(const Latencies& latencies, const std::string& by,
                                  const TradedOrders& traded) {
   if (by != "burst" && by != "strategy" && by != "time" && traded.empty())
     throw Error("--by " + by + " needs what oeg's journal says: name the run directory");
   double whole_s = 0;
-  for (const OrderLatency& each : latencies.all()) whole_s = std::max(whole_s, each.since_start_s);
+  for (const OrderLatency& each : latencies) whole_s = std::max(whole_s, each.since_start_s);
   const double step_s = time_step(whole_s);
   std::map<Group, std::vector<std::int64_t>> groups;
-  for (const OrderLatency& each : latencies.all())
+  for (const OrderLatency& each : latencies)
     groups[group_of(each, traded.find(each.order_id), by, step_s)].push_back(each.ns);
   std::vector<GroupRow> rows;
   for (auto& [group, ns] : groups) {
@@ -280,21 +319,43 @@ const TradedOrders::Found* TradedOrders::changed_by(std::uint64_t request_id) co
   return found == changes_.end() ? nullptr : find(found->second);
 }
 
+std::string between(const OrderQuery& query) {
+  return std::string(info(query.from).name) + " to " + std::string(info(query.to).name);
+}
+
+std::vector<OrderLatency> filtered(const trace::OrderLatencies& latencies, const OrderQuery& query,
+                                   const TradedOrders& traded) {
+  const OrderFilter& filter = query.filter;
+  if (filter.needs_journal() && traded.empty())
+    throw Error(
+        "--instrument, --side and --type need what oeg's journal says: name the run "
+        "directory");
+  std::vector<OrderLatency> left;
+  for (const OrderLatency& each : latencies.all())
+    if (passes(filter, each, traded.find(each.order_id))) left.push_back(each);
+  if (left.empty() && query.orders.empty()) {
+    if (latencies.all().empty())
+      throw Error("no order that a tick caused was stamped at both of " + between(query) +
+                  " (--between mdh.rx oeg.sent does without the kernel's stamp)");
+    throw Error("none of " + grouped(latencies.all().size()) + " orders is left by " +
+                text_of(filter));
+  }
+  return left;
+}
+
 std::string orders_report(std::span<const trace::TraceFile> files, const OrderQuery& query,
                           const TradedOrders& traded, OrderFormat format) {
   const trace::OrderLatencies latencies(files, query.from, query.to);
-  if (latencies.all().empty() && query.orders.empty())
-    throw Error("no order that a tick caused was stamped at both of " + between(query) +
-                " (--between mdh.rx oeg.sent does without the kernel's stamp)");
+  const Latencies all = filtered(latencies, query, traded);
   if (!query.by.empty()) {
-    const std::vector<GroupRow> rows = grouped_by(latencies, query.by, traded);
+    const std::vector<GroupRow> rows = grouped_by(all, query.by, traded);
     return format == OrderFormat::kJson  ? groups_json(rows)
            : format == OrderFormat::kCsv ? groups_csv(rows)
                                          : groups_text(rows, query);
   }
-  const std::vector<Shown> shown = chosen(latencies, query);
-  return format == OrderFormat::kJson ? worst_json(shown, latencies, query, traded)
-                                      : worst_text(shown, latencies, query, traded);
+  const std::vector<Shown> shown = chosen(latencies, all, query);
+  return format == OrderFormat::kJson ? worst_json(shown, all.size(), query, traded)
+                                      : worst_text(shown, all.size(), query, traded);
 }
 
 }  // namespace tickpath::cli

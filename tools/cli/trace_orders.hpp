@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -37,19 +38,48 @@ class TradedOrders {
 
 enum class OrderFormat : std::uint8_t { kText, kJson, kCsv };
 
+// Which orders: those that fit every part that is given. Symbol, side and type are known of new
+// orders alone, so changes and cancels fit none.
+struct OrderFilter {
+  std::vector<std::string> instruments;  // any of these
+  std::vector<unsigned> strategies;
+  std::string side;                // "buy", "sell"
+  std::vector<std::string> types;  // as trading's table names them: "limit"
+  std::optional<double> since_s;   // of the run, to the tick: not before
+  std::optional<double> until_s;   // before
+
+  bool empty() const noexcept {
+    return instruments.empty() && strategies.empty() && side.empty() && types.empty() && !since_s &&
+           !until_s;
+  }
+  bool needs_journal() const noexcept {
+    return !instruments.empty() || !side.empty() || !types.empty();
+  }
+};
+
 struct OrderQuery {
   trace::Hop from = trace::Hop::kMdhKernelRx;
   trace::Hop to = trace::Hop::kOegSent;
   std::uint64_t worst = 0;            // so many
   std::vector<std::uint64_t> orders;  // these
   std::string by;                     // one of kOrderGroups; empty: none
+  OrderFilter filter;                 // of worst, by and histograms
 };
 
 inline constexpr std::array<const char*, 8> kOrderGroups{"strategy", "instrument", "side",  "type",
                                                          "tif",      "venue",      "burst", "time"};
 
+// The orders of the run that the query's filter lets pass, the slowest first. Throws Error: none is
+// left; the filter needs a journal, and there is none.
+std::vector<trace::OrderLatency> filtered(const trace::OrderLatencies& latencies,
+                                          const OrderQuery& query, const TradedOrders& traded);
+
+// "mdh.kernel_rx to oeg.sent"
+std::string between(const OrderQuery& query);
+
 // The orders that are asked for, as waterfalls; or rows by group. JSON: an array of {"order_id",
-// "tick", "rank", "of", "from", "to", "ns", "burst", "since_start_s", "order", "fills", "hops":
+// "tick", "rank", "of", "from", "to", "ns", "burst", "late_ns", "since_start_s", "order", "fills",
+// "hops":
 // [{"hop", "at_ns", "took_ns"}]}; took_ns is null where two hosts' clocks were not compared. By
 // group, JSON and CSV: {"group", "count", "p50_ns", "p90_ns", "p99_ns", "p99.9_ns", "max_ns"}.
 // Throws Error: an order without a stamp; no order has both stamps.

@@ -6,6 +6,7 @@
 
 #include "common/base/cpu.hpp"
 #include "common/clock/clock.hpp"
+#include "common/clock/host.hpp"
 #include "tools/perf/beside_floor.hpp"
 #include "tools/perf/host.hpp"
 #include "tools/perf/perf.hpp"
@@ -177,7 +178,7 @@ PerfReport run_client(const PerfOptions& options, const std::string& endpoint, F
   PerfReport report;
   report.options = options;
   report.device = session.device().info().name;
-  report.cpu_model = cpu_model();
+  report.cpu_model = clock::cpu_model();
   report.inline_bytes = session.inline_most();
   report.rx_depth = session.rx_depth();
   report.clock_step_ns = clock_step_ticks() * 1e9 / static_cast<double>(clock::tsc_hz());

@@ -2,21 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <vector>
 
 #include "common/base/cpu.hpp"
 #include "common/clock/clock.hpp"
 
 namespace tickpath::rdma::perf {
-
-std::string cpu_model() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
-  }
-  return "unknown";
-}
 
 double memcpy_bytes_per_s(std::size_t size_bytes) {
   constexpr double kSeconds = 0.01;

@@ -2,11 +2,8 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 
 namespace tickpath::rdma::perf {
-
-std::string cpu_model();  // "unknown" where the kernel does not say
 
 // The floor of bandwidth on one host: memcpy() of as many bytes from one buffer of this process to
 // another, again and again, for some milliseconds.

@@ -10,10 +10,10 @@
 
 #include "common/base/error.hpp"
 #include "common/book/book.hpp"
-#include "common/itch/codec.hpp"
-#include "common/itch/trading_day.hpp"
-#include "sim/recordings/message_digest.hpp"
-#include "sim/recordings/recording.hpp"
+#include "common/feeds/itch/codec.hpp"
+#include "common/feeds/itch/trading_day.hpp"
+#include "common/feeds/recordings/message_digest.hpp"
+#include "common/feeds/recordings/recording.hpp"
 
 namespace tickpath::report {
 namespace {

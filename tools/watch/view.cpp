@@ -117,7 +117,7 @@ void add_reader_queues(const Found& found, const Json& mdh, Json& queues) {
     if (!counted.contains("seen") || counter_of(reader, group, "mdh_losses") != 0) continue;
     const std::uint64_t published = counter_of(mdh, "publish", "published");
     const std::uint64_t taken = counter_of(reader, group, "seen") +
-                                counter_of(reader, group, "lapped") +
+                                counter_of(reader, group, "overrun") +
                                 subscriber.value("joined_at", std::uint64_t{0});
     queues.push_back({{"name", text_at(mdh, "name") + " -> " + name},
                       {"depth", published > taken ? published - taken : 0},

@@ -1,6 +1,8 @@
 // What `tickpath trace --worst, --order, --by` prints.
 #include "tools/cli/trace_orders.hpp"
 
+#include <filesystem>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -9,6 +11,7 @@
 #include "common/wire/order_id.hpp"
 #include "tests/support/folder.hpp"
 #include "tests/support/thrown.hpp"
+#include "tools/cli/trace_files.hpp"
 
 namespace tickpath::cli {
 namespace {
@@ -112,6 +115,77 @@ TEST_F(TraceOrders, GroupsStandInTheOrderOfTheirNumbers) {
       count += row.at("count").get<std::uint64_t>();
     EXPECT_EQ(count, 2u) << by << ": each order is in one group";
   }
+}
+
+TEST_F(TraceOrders, FiltersChooseTheOrdersThatAreRankedAndGrouped) {
+  const auto left = [&](OrderFilter filter) {
+    const json root =
+        json::parse(report({.worst = 10, .filter = std::move(filter)}, OrderFormat::kJson));
+    std::vector<std::uint64_t> ids;
+    for (const json& order : root) {
+      ids.push_back(order.at("order_id"));
+      EXPECT_EQ(order.at("of"), root.size());
+    }
+    return ids;
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(left({}), ElementsAre(kSlow, kQuick));
+  EXPECT_THAT(left({.strategies = {12}}), ElementsAre(kQuick));
+  EXPECT_THAT(left({.strategies = {12, 3}}), ElementsAre(kSlow, kQuick));
+  EXPECT_THAT(left({.instruments = {"ZAAA"}}), ElementsAre(kSlow)) << "the other is in no journal";
+  EXPECT_THAT(left({.side = "buy"}), ElementsAre(kSlow));
+  EXPECT_THAT(left({.types = {"limit", "market"}}), ElementsAre(kSlow));
+  EXPECT_THAT(left({.since_s = 0, .until_s = 1}), ElementsAre(kSlow, kQuick));
+  EXPECT_THAT(test_support::error_of([&] { left({.instruments = {"ZAAB"}, .until_s = 0.5}); }),
+              HasSubstr("none of 2 orders is left by --instrument ZAAB --until 0.5"));
+  EXPECT_THAT(test_support::error_of([&] { left({.side = "sell"}); }), HasSubstr("--side sell"));
+  EXPECT_THAT(report({.by = "strategy", .filter = {.strategies = {3}}}, OrderFormat::kCsv),
+              Not(HasSubstr("\"12\"")));
+  traded_ = {};
+  EXPECT_THAT(test_support::error_of([&] { left({.side = "buy"}); }),
+              HasSubstr("name the run directory"));
+}
+
+TEST_F(TraceOrders, FilesForOtherToolsHaveTheOrdersThatAreLeft) {
+  const OrderQuery query{.from = trace::Hop::kMdhRx, .filter = {.strategies = {3}}};
+  const std::string said = write_files(files_, query, traded_,
+                                       {.percentiles = folder_ / "a",
+                                        .log = folder_ / "a.hlog",
+                                        .perfetto = folder_ / "a.perfetto"});
+  EXPECT_THAT(said, HasSubstr("nothing is corrected"));
+  EXPECT_THAT(said, HasSubstr("mdh.rx to oeg.sent of 1 orders"));
+  EXPECT_THAT(said, HasSubstr("1 flows"));
+  const std::string percentiles = test_support::read_file(folder_ / "a.raw.hgrm");
+  EXPECT_THAT(percentiles, HasSubstr("Total count    =            1]"));
+  EXPECT_THAT(percentiles, HasSubstr("mdh.rx to oeg.sent, nanoseconds, raw"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "a.corrected.hgrm"));
+  const std::string log = test_support::read_file(folder_ / "a.hlog");
+  EXPECT_THAT(log, HasSubstr("#[Histogram log format version 1.3]\n"));
+  EXPECT_THAT(log, HasSubstr("\nTag=raw,0.000,1.000,0.040,HISTFAAA"));
+  EXPECT_THAT(log, Not(HasSubstr("Tag=corrected")));
+}
+
+// The sender was 25 us late with the tick of the slow order: that is not in what mdh saw.
+TEST_F(TraceOrders, CorrectedLatenciesHaveTheDelayOfTheSender) {
+  files_.clear();
+  {
+    trace::TraceWriter writer({file_, 4096, "test", "shm", "yield", "cpu 0"});
+    stamp(writer, kSlow, 1, 40);
+    const auto at = [&](double us) {
+      return TscTicks{1'000'000'000 + static_cast<std::uint64_t>((us - 100) * per_us_)};
+    };
+    writer.stamp_at(trace::Hop::kTickDue, 1, at(60));
+    writer.stamp_at(trace::Hop::kSimSent, 1, at(85));
+    writer.stamp_at(trace::Hop::kTickDue, 1, at(99));  // of a later session
+  }
+  files_.emplace_back(file_);
+  EXPECT_THAT(report({.worst = 1}), HasSubstr("sim sent its tick 25.0 us later than scheduled"));
+  const OrderQuery query{.from = trace::Hop::kMdhRx};
+  write_files(files_, query, traded_, {.percentiles = folder_ / "a", .log = folder_ / "a.hlog"});
+  EXPECT_THAT(test_support::read_file(folder_ / "a.raw.hgrm"), HasSubstr("\n   40"));
+  EXPECT_THAT(test_support::read_file(folder_ / "a.corrected.hgrm"), HasSubstr("\n   65"));
+  EXPECT_THAT(test_support::read_file(folder_ / "a.hlog"),
+              HasSubstr("\nTag=corrected,0.000,1.000,0.065,HISTFAAA"));
 }
 
 TEST_F(TraceOrders, WhereNothingCanBeSaidItSaysWhatToDo) {

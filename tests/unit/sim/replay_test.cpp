@@ -1,9 +1,12 @@
+#include <map>
 
 #include <gtest/gtest.h>
 
+#include "common/clock/clock.hpp"
 #include "common/feeds/iex/codec.hpp"
 #include "common/feeds/iex/iex_tp.hpp"
 #include "common/net/multicast.hpp"
+#include "common/trace/reader.hpp"
 #include "recorded.hpp"
 #include "report_log.hpp"
 #include "sim/progress.hpp"
@@ -286,7 +289,8 @@ class ReplayOnLoopback : public ::testing::Test {
   }
 
   net::UdpMulticastReceiver receiver_{{.group = kGroup, .interface = "127.0.0.1"}};
-  trace::TraceWriter trace_{{}};
+  Folder folder_;
+  trace::TraceWriter trace_{{folder_ / "sim.trace", 4096, "sim", "", "", ""}};
   ReportLog log_;
   MessageQueue queue_{4};
   std::unique_ptr<FeedSender> feed_;
@@ -356,6 +360,51 @@ TEST_F(ReplayOnLoopback, SendsNothingBeforeItIsDue) {
   EXPECT_LE(packets_, 4);
   EXPECT_EQ(received_, messages);
   EXPECT_EQ(replayer_->progress().lag.count(), 4u);
+}
+
+// By message: when it was due, and when it was sent.
+struct DueAndSent {
+  std::map<std::uint64_t, double> due, sent;
+};
+
+DueAndSent due_and_sent(const std::string& path) {
+  DueAndSent found;
+  trace::TraceFile(path).for_each([&](const trace::Record& record) {
+    const auto hop = static_cast<trace::Hop>(record.key >> 56);
+    auto& times = hop == trace::Hop::kTickDue ? found.due : found.sent;
+    times[record.key & trace::kIdMask] = static_cast<double>(record.time);
+  });
+  return found;
+}
+
+class ScheduledReplay : public ReplayOnLoopback, public ::testing::WithParamInterface<bool> {};
+
+TEST_P(ScheduledReplay, StampsWhenTheScheduleHadEachMessage) {
+  prepare(orders(4, 5 * kMs), {});
+  if (GetParam()) market_->publish_to(*feed_);
+  replayer_->start();
+  turns_until([this] { return received_.size() == 4; });
+  trace_.write_behind();
+  const DueAndSent found = due_and_sent(folder_ / "sim.trace");
+  ASSERT_EQ(found.due.size(), 4u);
+  const double per_ns = static_cast<double>(clock::tsc_hz()) * 1e-9;
+  for (std::uint64_t message = 1; message <= 4; ++message) {
+    EXPECT_LE(found.due.at(message), found.sent.at(message));
+    EXPECT_NEAR((found.due.at(message) - found.due.at(1)) / per_ns,
+                static_cast<double>((message - 1) * 5 * kMs), 1e3);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(PublishedOrAsRecorded, ScheduledReplay, ::testing::Bool());
+
+TEST_F(ReplayOnLoopback, WithoutAScheduleNothingIsDue) {
+  prepare(orders(4, 1), {.pace = {.mode = PaceMode::kMax}});
+  replayer_->start();
+  run_until_ended();
+  trace_.write_behind();
+  const DueAndSent found = due_and_sent(folder_ / "sim.trace");
+  EXPECT_EQ(found.due.size(), 0u);
+  EXPECT_EQ(found.sent.size(), 4u);
 }
 
 TEST_F(ReplayOnLoopback, SendsHeartbeatsWhileItWaitsAndAfterAHalt) {

@@ -76,7 +76,7 @@ inline control::Json five_statuses(bool second = false) {
       program("strategy",
               {{"counters",
                 {{"engine", {{"updates", 500 + more}}},
-                 {"feed", {{"seen", 500 + more}, {"lapped", 0}, {"mdh_losses", 0}}}}},
+                 {"feed", {{"seen", 500 + more}, {"overrun", 0}, {"mdh_losses", 0}}}}},
                {"plugins", {{{"strategy", 2}, {"name", "quoter"}, {"state", "running"}}}}}),
   };
 }

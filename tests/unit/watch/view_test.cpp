@@ -48,7 +48,7 @@ TEST(View, AQueueIsWhatWasPublishedAndNotTaken) {
   Found found = two_looks();
   EXPECT_EQ(row_of(view_of(found)["queues"], "name", "mdh -> strategy").at("depth"), 0u);
   status_of(found, "strategy")["counters"]["feed"]["seen"] = 1460;
-  status_of(found, "strategy")["counters"]["feed"]["lapped"] = 10;
+  status_of(found, "strategy")["counters"]["feed"]["overrun"] = 10;
   const Json view = view_of(found);
   EXPECT_EQ(row_of(view["queues"], "name", "mdh -> strategy").at("depth"), 30u);
   EXPECT_EQ(row_of(view["queues"], "name", "mdh -> strategy").at("room"), 64);
