@@ -269,6 +269,43 @@ class Threats(unittest.TestCase):
                 self.assertRegex(code, rf"TEST\w*\({suite},\s+{name}\)", service)
 
 
+class Controls(unittest.TestCase):
+    """docs/CONTROLS.md: no row is empty, and none names what is not there."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.code = "\n".join(path.read_text() for path in (ROOT / "tests").rglob("*_test.cpp"))
+        cls.reasons = set(re.findall(r"ROW\(k\w+, \w+, (\w+), \d+\)", (ROOT / "common/trading/vocabulary.hpp").read_text()))
+        cls.keys = set(re.findall(r"ROW\((\w+), std::uint", (ROOT / "common/trading/order_limits.hpp").read_text()))
+
+    def tables(self):
+        text = (ROOT / "docs/CONTROLS.md").read_text()
+        for section in text.split("\n## ")[1:]:
+            lines = [line for line in section.splitlines() if line.startswith("|")]
+            yield [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[2:]]
+
+    def test_each_row_has_a_test_that_is_there_or_says_what_is_open(self):
+        for table in self.tables():
+            self.assertGreater(len(table), 5)
+            for row in table:
+                self.assertTrue(row[0] and row[1], row)
+                if row[2].startswith("open: "):
+                    self.assertFalse(any(row[3:]), row)
+                    continue
+                found = re.fullmatch(r"`(\w+)\.(\w+)`", row[-1])
+                self.assertTrue(found and all(row[2:]) or not row[3], row)
+                self.assertTrue(re.search(rf"TEST\w*\({found[1]},\s+{found[2]}\)", self.code), row[-1])
+
+    def test_reasons_are_those_of_orders_and_every_limit_has_a_row(self):
+        before = next(self.tables())
+        for row in before:
+            for reason in re.findall(r"`(\w+)`", row[3] + row[4]):
+                self.assertIn(reason, self.reasons, row)
+        named = {key for row in before for key in re.findall(r"`(\w+)`", row[2])}
+        self.assertGreater(len(self.keys), 8)
+        self.assertLessEqual(self.keys, named)
+
+
 class Hardware(unittest.TestCase):
     def test_without_a_device_it_says_so(self):
         done = run("tests/hardware.sh", "--no-build", TICKPATH_SYS_INFINIBAND="/nowhere")
