@@ -193,14 +193,14 @@ void OegApplication::accept_strategy(rdma::ConnectionRequest& request, const wir
   if (!admission_.admit_shard(request, hello, control::shard_of(config_.shard), "mdh.shard"))
     return;
   Gateway& gateway = datapath_->gateway();
-  StrategySlot* slot = gateway.assign_slot_to_peer(hello.instance);
+  StrategySlot* slot = gateway.slots().assign_to_peer(hello.instance);
   if (slot == nullptr)
     return admission_.refuse(request, "strategy id " + std::to_string(hello.instance) +
                                           ": reserved, or more strategies than strategies.max");
   if (slot->taken.exchange(true, std::memory_order_relaxed))
     return admission_.refuse(
         request, "strategy id " + std::to_string(hello.instance) + " is connected already");
-  datapath_->prepare_watch(gateway.slot_index(*slot));
+  datapath_->prepare_watch(gateway.slots().index(*slot));
   const auto clock = runtime_.clock().grants();
   const rdma::Grant grants[] = {runtime_.heartbeat().grant(), clock[0], clock[1]};
   static_assert(wire::OrdersGrants::kHeartbeat == 0 && wire::OrdersGrants::kClock == 1);
@@ -208,7 +208,7 @@ void OegApplication::accept_strategy(rdma::ConnectionRequest& request, const wir
   const std::string who = "strategy " + std::to_string(hello.instance);
   try {
     datapath_->strategies().start_accept(
-        request, link::bytes_of(answer), grants, gateway.slot_index(*slot),
+        request, link::bytes_of(answer), grants, gateway.slots().index(*slot),
         [this, slot, who, peer = request.peer()](std::uint32_t, const rdma::SetupError* error) {
           if (error != nullptr) slot->taken.store(false, std::memory_order_relaxed);
           tell_accepted(who, peer, error);

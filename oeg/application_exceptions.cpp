@@ -99,7 +99,7 @@ void OegApplication::hold_symbols() {
   list_journaled(~std::uint64_t{0});
   const auto hold = [this](const Exception& exception) {
     if (holds_symbol(exception.kind))
-      datapath_->gateway().hold_symbol(fix::Symbol::from(exception.symbol));
+      datapath_->gateway().held_symbols().hold(fix::Symbol::from(exception.symbol));
   };
   for (const Exception& exception : exceptions_.open()) hold(exception);
   if (exceptions_.beyond() != 0) exceptions_.for_each_beyond(hold);
@@ -204,7 +204,7 @@ void OegApplication::book_by_hand(const ManualTrade& trade, std::uint64_t except
   if (!datapath_->leads()) throw Error("this oeg stands by: ask the one that leads");
   if (trade.strategy == kUnknownStrategy)
     throw Error("strategy: no strategy is known; name the one whose trade it was");
-  if (datapath_->gateway().assign_slot(trade.strategy) == nullptr)
+  if (datapath_->gateway().slots().assign(trade.strategy) == nullptr)
     throw Error("strategy: there is no room for another one (strategies.max)");
   ManualResult result{};
   while (datapath_->pop_result(result)) {  // of one that was given up

@@ -8,7 +8,7 @@
 #include "common/control/common_config.hpp"
 #include "common/fix/session_config.hpp"
 #include "common/market/config.hpp"
-#include "oeg/gateway.hpp"
+#include "oeg/gateway_options.hpp"
 #include "oeg/journal.hpp"
 #include "oeg/pair_options.hpp"
 

@@ -161,7 +161,7 @@ void OegDatapath::begin_to_lead() noexcept {
 void OegDatapath::admit_strategies() noexcept {
   if (!session_.logged_on() && now_ns_ < hold_strategies_until_ns_) return;
   hold_strategies_until_ns_ = 0;
-  for (std::size_t slot = 0; slot < gateway_.slot_count(); ++slot)
+  for (std::size_t slot = 0; slot < gateway_.slots().count(); ++slot)
     if (!(clients_[slot] == link::ClientId{})) connect_slot(slot);
 }
 
@@ -205,7 +205,7 @@ bool OegDatapath::turn() noexcept {
     count = market_.poll(*this, now_ns_, kUpdatesPerPoll);
   bool worked = updates != 0;
   worked |= strategies_.poll(*this, kRequestsPerTurn) != 0;
-  worked |= session_.poll(gateway_);
+  worked |= session_.poll(gateway_.reports());
   if (hold_strategies_until_ns_ != 0) [[unlikely]]
     admit_strategies();
   if (pair_ != nullptr)
@@ -251,7 +251,7 @@ void OegDatapath::on_message(link::ClientId, std::uint64_t tag,
 void OegDatapath::on_client(link::ClientId client, std::uint64_t tag,
                             link::LinkEvent event) noexcept {
   const auto slot = static_cast<std::size_t>(tag);
-  const std::uint8_t id = gateway_.slot(slot).id;
+  const std::uint8_t id = gateway_.slots()[slot].id;
   if (event == link::LinkEvent::kConnected) {
     clients_[slot] = client;
     if (leading_ && hold_strategies_until_ns_ == 0) connect_slot(slot);
@@ -269,7 +269,7 @@ void OegDatapath::on_client(link::ClientId client, std::uint64_t tag,
     if (leading_ && hold_strategies_until_ns_ == 0)
       gateway_.on_strategy_lost(slot);
     else
-      gateway_.release_slot(slot);
+      gateway_.slots().release(slot);
   }
 }
 
@@ -290,8 +290,8 @@ void OegDatapath::on_text(std::uint64_t cl_ord_id, std::string_view text) noexce
 // queue, and the report itself follows.
 void OegDatapath::send_text(const VenueText& said) noexcept {
   const std::uint8_t strategy = wire::OrderId::strategy(said.cl_ord_id);
-  for (std::size_t slot = 0; slot < gateway_.slot_count(); ++slot) {
-    const StrategySlot& to = gateway_.slot(slot);
+  for (std::size_t slot = 0; slot < gateway_.slots().count(); ++slot) {
+    const StrategySlot& to = gateway_.slots()[slot];
     if (to.id != strategy || !to.connected || to.lead_untold) continue;
     for (std::string_view left = said.view(); !left.empty();) {
       wire::TextReport part{};
@@ -311,7 +311,7 @@ void OegDatapath::send_text(const VenueText& said) noexcept {
 }
 
 void OegDatapath::drop(std::size_t slot) noexcept {
-  const std::uint8_t id = gateway_.slot(slot).id;
+  const std::uint8_t id = gateway_.slots()[slot].id;
   hot_log_.note(Note::kStrategyCutOff, id, config_.gateway.unread_max_ns / 1'000'000,
                 gateway_.ledger().open_orders(id));
   cut_[slot] = true;
@@ -336,13 +336,13 @@ void OegDatapath::attach_strategy(std::size_t slot) noexcept {
 // A strategy that is stopped without its connection breaking must not leave quotes in the market.
 // Nothing else is taken from it: when it goes on, its reports are waiting for it.
 void OegDatapath::watch_strategies(std::uint64_t now_ns) noexcept {
-  for (std::size_t slot = 0; slot < gateway_.slot_count(); ++slot) {
+  for (std::size_t slot = 0; slot < gateway_.slots().count(); ++slot) {
     if (clients_[slot] == link::ClientId{} || strategy_watches_[slot] == nullptr) continue;
     link::HeartbeatMonitor& watch = *strategy_watches_[slot];
     const bool silent = watch.evaluate(now_ns) == link::Liveness::kDead;
     if (silent == silent_[slot]) continue;
     silent_[slot] = silent;
-    const std::uint8_t id = gateway_.slot(slot).id;
+    const std::uint8_t id = gateway_.slots()[slot].id;
     if (!silent) {
       hot_log_.note(Note::kStrategyBack, id);
       continue;
@@ -392,7 +392,7 @@ void OegDatapath::release_held_events() noexcept {
 void OegDatapath::take_cleared() noexcept {
   ClearedException cleared;
   while (cleared_.try_pop(cleared)) {
-    gateway_.release_symbol(cleared.symbol);
+    gateway_.held_symbols().release(cleared.symbol);
     if (pair_ != nullptr) pair_->log().tell_cleared(cleared);
   }
 }
@@ -480,7 +480,7 @@ bool OegDatapath::advance_stop(TscTicks now) noexcept {
     case Stage::kRunning: {
       const std::int64_t settle_ns = stop_requested_ns_.load(std::memory_order_relaxed);
       settle_deadline_ = after(now, settle_ns);
-      gateway_.stop_accepting();
+      gateway_.checks().stop_accepting();
       if (config_.cancel_on_stop) gateway_.cancel_everything();
       set_stage(Stage::kSettling);
       return true;

@@ -67,7 +67,7 @@ bool JournalState::change(const JournalRecord& record) {
   const std::uint64_t id = event.order_id & ((std::uint64_t{1} << 48) - 1);
   if (wire::OrderId::strategy(event.order_id) == event.strategy_id)
     ids.last_id = std::max(ids.last_id, id);
-  Gateway::count_recovered_request(counters, record);
+  count_recovered_request(counters, record);
   return requested(record);
 }
 
@@ -135,7 +135,7 @@ bool JournalState::reported(const JournalRecord& record) {
   report.leaves = event.leaves_shares;
   report.cumulative = event.cumulative_shares;
   ++ledger.position(order->row).row.events;
-  Gateway::count_recovered_report(counters, *order, record);
+  count_recovered_report(counters, *order, record);
   trading::OrderState state{};
   const std::uint32_t row = order->row;  // it may be gone then
   if (!ledger.apply(*order, report, state)) return false;

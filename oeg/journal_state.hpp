@@ -6,7 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "oeg/gateway.hpp"
+#include "oeg/executions.hpp"
+#include "oeg/gateway_counters.hpp"
+#include "oeg/instruments.hpp"
 #include "oeg/journal_entry.hpp"
 
 namespace tickpath::oeg {

@@ -25,7 +25,7 @@ void install(Gateway& gateway, const JournalState& state) {
   if (!ledger.take(state.ledger)) too_small("orders.max or orders.positions_max");
   const std::uint64_t now = tsc_now().value;
   for (const JournalState::StrategyIds& ids : state.strategies) {
-    StrategySlot* const slot = gateway.assign_slot(ids.strategy);
+    StrategySlot* const slot = gateway.slots().assign(ids.strategy);
     if (slot == nullptr) too_small("strategies.max");
     slot->last_id = ids.last_id;
     ledger.for_each(ids.strategy, [&](Order& order) {
@@ -60,11 +60,8 @@ RecoveryResult recover(Gateway& gateway, Journal& journal, std::uint32_t next_se
     // Anything stored was sent, or will be when the venue asks for a resend.
     if (last.event.event == wire::EventKind::kRequested && last.fix_seq == next_sender) {
       if (Order* order = gateway.ledger().find(last.event.order_id)) {
-        JournalRecord unsent{};
-        unsent.event.order_id = last.event.order_id;
-        unsent.event.report_kind = wire::reject_of(last.event.request_kind);
-        gateway.uncount_unsent(*order, unsent);
-        gateway.reject_unsent(*order, last.event.order_id);
+        gateway.forget_unsent(*order, last.event.order_id,
+                              wire::reject_of(last.event.request_kind));
         result.unsent = 1;
       }
     }

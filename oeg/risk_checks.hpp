@@ -195,8 +195,8 @@ inline Verdict order_value_max(const Asked& asked) noexcept {
 
 // A limit may be worse than the opposite best price by so many basis points, that of a stop order
 // worse than its stop price. A market or stop order only needs that there is a market, and is sent
-// with the collar as its limit (Gateway::protect()); the limit of a pegged order is no price that
-// it trades at.
+// with the collar as its limit (OrderSender::protect()); the limit of a pegged order is no price
+// that it trades at.
 inline Verdict collar_basis_points(const Asked& asked) noexcept {
   const Demand& demand = asked.demand;
   const std::uint32_t basis_points = asked.limits.collar_basis_points;

@@ -15,7 +15,7 @@ RiskLink::RiskLink(const RiskLinkOptions& options, rdma::Device& device, Events&
       pair_(pair),
       hot_log_(hot_log),
       watch_(device, options.heartbeat, "oeg.risk_heartbeat") {
-  gateway_.set_risk_alive(!options_.required);
+  gateway_.checks().set_risk_alive(!options_.required);
 }
 
 // ------------------------------------------------------------------------------ control thread
@@ -106,7 +106,7 @@ void RiskLink::watch(std::uint64_t now_ns) noexcept {
   const bool alive = seen_here_ && shows;
   if (alive == alive_.load(std::memory_order_relaxed)) return;
   alive_.store(alive, std::memory_order_relaxed);
-  gateway_.set_risk_alive(alive);
+  gateway_.checks().set_risk_alive(alive);
   if (alive) return;
   losses_.note();
   hot_log_.note(Note::kRiskAbsent);

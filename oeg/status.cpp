@@ -191,8 +191,8 @@ void OegApplication::describe(control::Json& status) {
   status["kill_switch"] = describe_kills();
   status["revoked"] = admission_.barred_names();
   control::Json strategies = control::Json::array();
-  for (std::size_t i = 0; i < gateway.slot_count(); ++i) {
-    const StrategySlot& slot = gateway.slot(i);
+  for (std::size_t i = 0; i < gateway.slots().count(); ++i) {
+    const StrategySlot& slot = gateway.slots()[i];
     strategies.push_back({{"id", slot.id.load(std::memory_order_relaxed)},
                           {"connected", slot.taken.load(std::memory_order_relaxed)},
                           {"orders", slot.counters.orders_received.get()},
@@ -209,8 +209,8 @@ void OegApplication::describe(control::Json& status) {
 control::Json OegApplication::describe_kills() const {
   control::Json json = kills_->describe();
   control::Json open = control::Json::array();
-  for (std::size_t i = 0; i < datapath_->gateway().slot_count(); ++i) {
-    const StrategySlot& slot = datapath_->gateway().slot(i);
+  for (std::size_t i = 0; i < datapath_->gateway().slots().count(); ++i) {
+    const StrategySlot& slot = datapath_->gateway().slots()[i];
     const bool killed = std::ranges::any_of(kills_->kills(), [&](const wire::KillRecord& kill) {
       return kill.id == slot.id || kill.id == wire::kKillAll;
     });
@@ -280,8 +280,8 @@ void OegApplication::summarize(control::Summary& summary) {
   reports.fills = counters.reports.fills.get();
   reports.dropped = counters.reports.dropped.get();
   summary.reports = reports;
-  for (std::size_t i = 0; i < gateway.slot_count(); ++i) {
-    const StrategySlot& slot = gateway.slot(i);
+  for (std::size_t i = 0; i < gateway.slots().count(); ++i) {
+    const StrategySlot& slot = gateway.slots()[i];
     const StrategyCounters& counted = slot.counters;
     summary.strategies.push_back({slot.id, counted.connections.get(),
                                   counted.connection_requests.get(),

@@ -39,6 +39,7 @@ struct StrategyCounters {
                     reports,
                     no_credit,  // requests not sent: channel full
                     refused,    // requests not sent: any other reason
+                    malformed,  // of these: terms that do not go together, or are out of range
                     open_orders,
                     unanswered,     // requests that still wait for their answer
                     answers_lost,   // that waited when the connection to oeg went

@@ -385,6 +385,8 @@ void Engine::lose(Instance& instance, Order& order) noexcept {
 void Engine::deliver(Instance& instance, const wire::OrderReport& report, std::uint8_t kind,
                      trading::OrderState state) noexcept {
   if (!instance.alive() || instance.plugin.report == nullptr) return;
+  // A plugin's tables end at instruments_max, which it was promised.
+  if (report.instrument_id >= instance.positions.size()) return;
   const tickpath_report delivered{report.order_id,
                                   report.target_order_id,
                                   report.trace_id,

@@ -448,6 +448,7 @@ struct HostFunctions {
   }
   static std::int32_t counted(Instance& instance, std::int32_t status) noexcept {
     if (status != TICKPATH_OK && status != TICKPATH_NO_CREDIT) instance.counters.refused.add();
+    if (status == TICKPATH_INVALID) instance.counters.malformed.add();
     return status;
   }
   static tickpath_open_order shown(const Order& order) noexcept {

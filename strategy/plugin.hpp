@@ -48,6 +48,19 @@ class StrategyError : public std::runtime_error {
   int status_;
 };
 
+// Multiples of 1/10,000 of the currency unit: to_price(10.05) is 100'500. What is no price (not
+// above 0, or too large) is 0, which never trades.
+constexpr std::uint32_t to_price(double units) noexcept {
+  const double scaled = units * 10'000 + 0.5;
+  return scaled >= 1 && scaled < 4'294'967'296.0 ? static_cast<std::uint32_t>(scaled) : 0;
+}
+
+// "10.0500"
+inline std::string price_text(std::uint32_t price) {
+  const std::string decimals = std::to_string(price % 10'000);
+  return std::to_string(price / 10'000) + "." + std::string(4 - decimals.size(), '0') + decimals;
+}
+
 // A pause in the exchange's time, so that a replay decides alike at any speed. Times of day begin
 // anew with each day: an end further ahead than the pause is long is one of the day before.
 class MarketPause {
@@ -303,11 +316,8 @@ class Strategy {
 
   // ----------------------------------------------------------------------------------- prices
 
-  // Multiples of 1/10,000 of the currency unit: to_price(10.05) is 100'500. What is no price (not
-  // above 0, or too large) is 0, which never trades.
   static constexpr std::uint32_t to_price(double units) noexcept {
-    const double scaled = units * 10'000 + 0.5;
-    return scaled >= 1 && scaled < 4'294'967'296.0 ? static_cast<std::uint32_t>(scaled) : 0;
+    return tickpath::to_price(units);
   }
   static constexpr double to_units(std::uint32_t price) noexcept { return price / 10'000.0; }
   // The price grid of US shares (SEC Rule 612): whole cents from 1.00 up, 1/10,000 below.
@@ -321,11 +331,7 @@ class Strategy {
     const std::uint32_t beyond = price % tick_of(price);
     return beyond == 0 ? price : price - beyond + tick_of(price);
   }
-  // "10.0500"
-  static std::string price_text(std::uint32_t price) {
-    const std::string decimals = std::to_string(price % 10'000);
-    return std::to_string(price / 10'000) + "." + std::string(4 - decimals.size(), '0') + decimals;
-  }
+  static std::string price_text(std::uint32_t price) { return tickpath::price_text(price); }
 
   // ----------------------------------------------------------------------------------- orders
 

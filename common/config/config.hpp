@@ -322,6 +322,10 @@ S load_file(const Schema<S>& schema, const std::string& path,
   return config;
 }
 
+// A table whose keys no schema knows, as [plugin.parameters]: integers, numbers, flags and texts.
+// Throws ConfigError.
+Parameters load_parameters(std::string_view text, const std::string& name);
+
 // The text of a file; of one that extends another, both in one. Throws as load_file().
 std::string read_merged_text(const std::string& path);
 

@@ -151,9 +151,9 @@ void OrderPath::start(int fix_socket, Pair* pair) {
   StrategyPort& strategies = *this;
   EventPort& events = *this;
   gateway_ = std::make_unique<Gateway>(all_limits(), venue, strategies, events, recorded, trace_);
-  gateway_->assign_slot(kBenchStrategy);
+  gateway_->slots().assign(kBenchStrategy);
   gateway_->on_strategy_connected(0);
-  gateway_->set_risk_alive(true);
+  gateway_->checks().set_risk_alive(true);
   quote(*gateway_, kInstrument, "AAPL", 5'853'200);
   session_.set_mirror(pair == nullptr ? nullptr : &pair->log());
   session_.attach(fix_socket);
@@ -174,7 +174,7 @@ void OrderPath::turn_until(const char* what, Done&& done) {
 
 void OrderPath::turn() {
   if (pair_ != nullptr) pair_->turn(static_cast<std::uint64_t>(clock::monotonic_ns()));
-  session_.poll(*gateway_);
+  session_.poll(gateway_->reports());
 }
 
 std::uint64_t OrderPath::send_order(std::uint32_t counter) {
@@ -218,7 +218,7 @@ void OrderPath::forget(std::uint64_t order_id) {
   report.cl_ord_id = order_id;
   report.symbol = gateway_->instruments()[sent->instrument].symbol;
   report.side = sent->side;
-  gateway_->on_execution_report(report, {1, false, tsc_now()});
+  gateway_->reports().on_execution_report(report, {1, false, tsc_now()});
 }
 
 }  // namespace tickpath::oeg

@@ -79,7 +79,7 @@ bool trade(Gateway& gateway, const Day& day) {
     fix::ExecutionReport report = report_of(order.order_id, i % kInstruments, order.side);
     report.exec_id = ++execution + (std::uint64_t{1} << 32);
     report.leaves_qty = kShares;
-    gateway.on_execution_report(report, {++seq, false, {}});
+    gateway.reports().on_execution_report(report, {++seq, false, {}});
     report.exec_type = fix::ExecType::kPartialFill;
     report.last_shares = 1;
     report.last_price = {1'000'000};
@@ -87,7 +87,7 @@ bool trade(Gateway& gateway, const Day& day) {
       report.exec_id = ++execution + (std::uint64_t{1} << 32);
       report.cum_qty = filled;
       report.leaves_qty = kShares - filled;
-      gateway.on_execution_report(report, {++seq, false, {}});
+      gateway.reports().on_execution_report(report, {++seq, false, {}});
     }
   }
   return gateway.ledger().open_orders() == orders &&
@@ -99,7 +99,7 @@ std::unique_ptr<Gateway> gateway_of(const Day& day, Ports& ports, JournalPort& j
                                     trace::TraceWriter& trace) {
   auto gateway =
       std::make_unique<Gateway>(day.config.gateway_options(), ports, ports, ports, journal, trace);
-  (void)gateway->assign_slot(kBenchStrategy);
+  (void)gateway->slots().assign(kBenchStrategy);
   return gateway;
 }
 
@@ -107,7 +107,7 @@ bool write_day(const Day& day, Ports& ports, trace::TraceWriter& trace) {
   Journal journal(day.config.journal_options());
   const auto gateway = gateway_of(day, ports, journal, trace);
   gateway->on_strategy_connected(0);
-  gateway->set_risk_alive(true);
+  gateway->checks().set_risk_alive(true);
   for (std::uint32_t id = 0; id < kInstruments; ++id)
     quote(*gateway, id, "S" + std::to_string(id), 1'000'000);
   return trade(*gateway, day);

@@ -1,4 +1,4 @@
-// What all risk checks of one order cost: Gateway::check_new() with every limit set and none of
+// What all risk checks of one order cost: OrderChecks::check_new() with every limit set and none of
 // them broken, over many instruments and ids, so that its tables are as cold as a burst leaves
 // them.
 //
@@ -63,9 +63,9 @@ int run(bool quick) {
   Sink sink;
   trace::TraceWriter trace{trace::TraceOptions{}};
   const auto gateway = std::make_unique<Gateway>(all_limits(), sink, sink, sink, sink, trace);
-  StrategySlot& slot = *gateway->assign_slot(kBenchStrategy);
+  StrategySlot& slot = *gateway->slots().assign(kBenchStrategy);
   gateway->on_strategy_connected(0);
-  gateway->set_risk_alive(true);
+  gateway->checks().set_risk_alive(true);
   for (std::uint32_t id = 0; id < kInstruments; ++id)
     quote(*gateway, id, "S" + std::to_string(id), 1'000'000);
 
@@ -75,7 +75,7 @@ int run(bool quick) {
   for (const wire::OrderRequest& request : requests) {
     std::uint32_t row = 0;
     const std::uint64_t begin = tsc_now().value;
-    const trading::RejectReason reason = gateway->check_new(slot, request, row);
+    const trading::RejectReason reason = gateway->checks().check_new(slot, request, row);
     const std::uint64_t end = tsc_now().value;
     samples.add(end - begin);
     refused += reason != trading::RejectReason::kNone ? 1 : 0;

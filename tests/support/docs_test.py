@@ -88,7 +88,8 @@ def scratch_copy(folder, binaries):
     for config in folder.glob("config/*/*.toml"):
         config.write_text(config.read_text().replace('wait = "auto"', 'wait = "park"'))
     (folder / "build/release").mkdir(parents=True)
-    (folder / "build/release/bin").symlink_to(binaries)
+    for built in ("bin", "lib"):
+        (folder / "build/release" / built).symlink_to(binaries.parent / built)
 
 
 def environment(folder):

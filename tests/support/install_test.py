@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """install_test.py BUILD: whether what `cmake --install` puts under a prefix runs from there: programs, configurations,
-strategies, a plugin that is built against it from outside, completion, and manual pages. Exit 1 with what failed."""
+strategies, a plugin that is built against it from outside, the project of `tickpath new-strategy` with its test, completion,
+and manual pages. Exit 1 with what failed."""
 import os
 import pathlib
 import re
@@ -80,7 +81,7 @@ def check_manual(prefix):
     """Every command of --help, in full or by the page that has it, and every option of that one's --help."""
     pages = {path.stem: path.read_text().replace("\\-", "-") for path in (prefix / "share/man/man1").glob("*.1")}
     tickpath = prefix / "bin/tickpath"
-    commands = re.findall(r"^  ([a-z]+) ", run(tickpath, "--help").split("Subcommands:")[1], re.M)
+    commands = re.findall(r"^  ([a-z-]+) ", run(tickpath, "--help").split("Subcommands:")[1], re.M)
     for command in commands:
         if not any(f"\n.SS {command}\n" in page for page in pages.values()):
             sys.exit(f"{command} is in no manual page of {sorted(pages)}")
@@ -117,6 +118,30 @@ def check_plugin(prefix, folder):
     run(prefix / "bin/strategy", folder / "strategy.toml", "--check", "--set", f"plugin_dir={folder / 'build'}", folder=folder)
 
 
+def check_new_strategy(prefix, folder):
+    """What its README says, from an empty folder to a replay, with nothing but the installed tree."""
+    tickpath = prefix / "bin/tickpath"
+    run(tickpath, "new-strategy", "my_strategy", "--dir", folder)
+    project = folder / "my_strategy"
+    again = subprocess.run([tickpath, "new-strategy", "my_strategy", "--dir", folder], capture_output=True, text=True)
+    if again.returncode != 1 or "is there already" not in again.stderr:
+        sys.exit(f"new-strategy in a folder that is there: exit {again.returncode}, {again.stderr}")
+    blocks = re.findall(r"```sh\n(.*?)```", (project / "README.md").read_text(), re.S)
+    for command in "".join(blocks[:2]).splitlines():
+        told = run("sh", "-c", command, folder=project)
+        if command.startswith("ctest") and "tests failed out of 1" not in told:
+            sys.exit(told)
+        if "--deterministic" in command and "everything is accounted for" not in told:
+            sys.exit(told)
+    if told.count("\n") < 2:
+        sys.exit(f"the new strategy holds nothing behind the replay: {told}")
+    run(prefix / "bin/strategy", project / "config/strategy.toml", "--check", folder=project)
+    # Who tests a strategy needs no package of the fabric.
+    needed = run("readelf", "-d", next(prefix.glob("lib*/**/libtickpath_test_bench.so")))
+    if re.search(r"NEEDED.*(ibverbs|rdmacm|ssl|spdlog)", needed):
+        sys.exit(f"the test bench needs more than it should:\n{needed}")
+
+
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     os.environ.pop("TICKPATH_BIN", None)
@@ -129,6 +154,7 @@ def main():
         check_manual(prefix)
         check_pipeline(prefix, folder)
         check_plugin(prefix, folder)
+        check_new_strategy(prefix, folder)
     print("what is installed runs")
 
 

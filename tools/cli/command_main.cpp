@@ -54,6 +54,8 @@ constexpr std::array kOtherCommands{
     OtherCommand{"prices", kData, "Recent prices of symbols, read from a running mdh"},
     OtherCommand{"value", kData,
                  "Values that strategies share, in the memory of an mdh with values.keys"},
+    OtherCommand{"new-strategy", kData,
+                 "Write a project of one strategy: its code, a test of it, a configuration"},
     OtherCommand{
         "history", kHistory,
         "Runs in a column store: loads them, asks by SQL (ClickHouse, embedded or a server)"},

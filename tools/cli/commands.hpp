@@ -40,6 +40,8 @@ void add_value_command(CLI::App& app);    // values that strategies share, in an
 void add_trace_command(CLI::App& app);    // tick-to-order and each hop, from a run's trace files
 void add_history_command(CLI::App& app);  // runs in a column store, and SQL over them
 
+void add_new_strategy_command(CLI::App& app);  // a project of one strategy, with a test
+
 // People at a running pipeline.
 // kill, unkill: by way of risk, who owns the switch. Each ends when oeg acts on it, and a kill when
 // nothing is open any more, or says after a while what is missing.

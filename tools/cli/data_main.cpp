@@ -1,4 +1,5 @@
-// tickpath-data: the commands of `tickpath` for replays, books, prices and what routes were taken.
+// tickpath-data: the commands of `tickpath` for replays, books, prices, what routes were
+// taken, and a strategy of one's own.
 #include "tools/cli/command_main.hpp"
 #include "tools/cli/commands.hpp"
 
@@ -15,6 +16,7 @@ void add_commands(CLI::App& app) {
   cli::add_routes_command(app);
   cli::add_prices_command(app);
   cli::add_value_command(app);
+  cli::add_new_strategy_command(app);
 }
 
 }  // namespace

@@ -310,3 +310,16 @@ void read_file(const SchemaCore& schema, void* config, const std::string& path,
 }
 
 }  // namespace tickpath::config::detail
+
+namespace tickpath::config {
+
+Parameters load_parameters(std::string_view text, const std::string& name) {
+  detail::Value value;
+  if (!detail::convert_parameters(detail::parse_document(text, name), value))
+    throw ConfigError(
+        {name + ": a list, a table or a date was found; allowed are integers, numbers, true, false "
+                "and texts"});
+  return std::get<Parameters>(value);
+}
+
+}  // namespace tickpath::config

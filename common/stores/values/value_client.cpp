@@ -31,11 +31,6 @@ std::string_view to_string(ValueStatus status) noexcept {
   return "?";
 }
 
-bool is_key(std::string_view key) noexcept {
-  return !key.empty() && key.size() <= wire::kValueKeyBytes &&
-         key.find('\0') == std::string_view::npos;
-}
-
 ValueClient::ValueClient(rdma::Device& device, const std::string& name)
     : header_(device, name + ".header"),
       records_(device, ValuesLayout::places_for(kKeysMax), 1, name + ".records") {}

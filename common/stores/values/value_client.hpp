@@ -31,7 +31,10 @@ std::string_view to_string(ValueStatus status) noexcept;
 enum class ValueOperation : std::uint8_t { kGet, kPut, kSwap, kRemove };
 
 // Keys have 1 to 32 bytes, none of them 0; values up to 400.
-bool is_key(std::string_view key) noexcept;
+constexpr bool is_key(std::string_view key) noexcept {
+  return !key.empty() && key.size() <= wire::kValueKeyBytes &&
+         key.find('\0') == std::string_view::npos;
+}
 
 struct ValueRequest {
   ValueOperation operation = ValueOperation::kGet;

@@ -219,12 +219,12 @@ class OegDatapathTest : public ::testing::Test {
       wire::Hello hello{};
       connect_now(*client_, directory_ + "/oeg.fabric", link::bytes_of(hello));
     });
-    StrategySlot* slot = oeg_->gateway().assign_slot(kRemoteStrategy);
+    StrategySlot* slot = oeg_->gateway().slots().assign(kRemoteStrategy);
     std::unique_ptr<rdma::ConnectionRequest> request;
     while ((request = listener_->next()) == nullptr) std::this_thread::sleep_for(1ms);
     const wire::Hello answer{};
     accept_now(oeg_->strategies(), *request, link::bytes_of(answer), {},
-               oeg_->gateway().slot_index(*slot));
+               oeg_->gateway().slots().index(*slot));
     connecting.join();
     until([&] { return strategy_.up && slot->connected; });
   }

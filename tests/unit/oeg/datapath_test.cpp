@@ -130,7 +130,7 @@ TEST_F(OegDatapathTest, TellsARestartedStrategyWhatItHoldsOnceItsOldOrdersAreSet
   until([&] { return strategy_.reports == 15; });
   const std::int64_t cash = oeg_->gateway().ledger().position(0).row.cash;
   client_.reset();  // without a word
-  until([&] { return !oeg_->gateway().slot(0).connected; });
+  until([&] { return !oeg_->gateway().slots()[0].connected; });
   strategy_ = {};
   connect_strategy();
   until([&] { return strategy_.ends == 1; });
@@ -327,7 +327,7 @@ TEST_F(OegDatapathTest, SlowsAStrategyDownThatAsksForMoreThanItReads) {
     ASSERT_LT(round, 1'000'000) << sent << " sent, "
                                 << oeg_->gateway().counters().orders.received.get() << " taken, "
                                 << strategy_.reports << " reports read, "
-                                << oeg_->gateway().slot(0).queue_size << " wait, "
+                                << oeg_->gateway().slots()[0].queue_size << " wait, "
                                 << oeg_->gateway().ledger().unanswered(kRemoteStrategy)
                                 << " unanswered";
   }
@@ -363,14 +363,14 @@ TEST_F(OegDatapathTest, LetsTheVenueWaitWhileTheJournalHasNoRoomAndBooksEveryFil
     ASSERT_EQ(session_->send(fill), fix::SendStatus::kSent);
   }
   // The control thread, which makes segments, does not get to run: a tick is not called.
-  until([&] { return !oeg_->gateway().ready(); });
+  until([&] { return !oeg_->gateway().reports().ready(); });
   ASSERT_EQ(client_->send(order(400'000)), link::SendStatus::kOk);
   for (int i = 0; i < 100; ++i) turn();
   EXPECT_LT(strategy_.fills, 100);
   EXPECT_EQ(refused_for(trading::RejectReason::kJournalFull), 0u);
   oeg_->journal().maintain(0);
   for (int tick = 1; strategy_.fills < 100 || exchange_->orders < 11; ++tick) {
-    until([&] { return !oeg_->gateway().ready() || exchange_->orders == 11; });
+    until([&] { return !oeg_->gateway().reports().ready() || exchange_->orders == 11; });
     oeg_->journal().maintain(static_cast<std::uint64_t>(tick));
     turn();
     ASSERT_LT(tick, 100'000);

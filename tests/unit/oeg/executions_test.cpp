@@ -56,7 +56,7 @@ class ExecutionsTest : public ::testing::Test, protected GatewayFixture {
     fix::MessageInfo came = info();
     came.poss_resend = poss_resend;
     came.text = "8=FIX.4.2\x01";
-    gateway->on_execution_report(report, came);
+    gateway->reports().on_execution_report(report, came);
   }
   // Position and cash, in shares and 1/10,000, and what is still open.
   void expect_holds(std::int64_t shares, std::int64_t cash, std::uint32_t open) {
@@ -445,10 +445,10 @@ TEST_F(ExecutionsTest, DoneForDayEndsTheOrderAndStoppedAndSuspendedDoNot) {
 
 TEST_F(ExecutionsTest, AReportThatCouldNotBeReadIsAnException) {
   fix::MessageInfo came = info();
-  gateway->on_refused({"8", 31, "not of its data type", id(1)}, came);
+  gateway->reports().on_refused({"8", 31, "not of its data type", id(1)}, came);
   expect_exception(ExceptionKind::kUnreadable);
   EXPECT_EQ(events.exceptions[0].strategy, kStrategy);
-  gateway->on_refused({"B", 35, "unsupported", 0}, came);
+  gateway->reports().on_refused({"B", 35, "unsupported", 0}, came);
   EXPECT_EQ(events.exceptions.size(), 1u);
 }
 

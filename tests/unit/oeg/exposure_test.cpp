@@ -42,7 +42,7 @@ class GrossLimit : public ::testing::Test, protected GatewayFixture {
   }
   // Each row is valued again.
   void value_all() {
-    for (std::uint32_t i = 0; i < Gateway::kValueEvery * 8; ++i) (void)gateway->turn();
+    for (std::uint32_t i = 0; i < OrderChecks::kValueEvery * 8; ++i) (void)gateway->turn();
   }
   std::uint32_t counter_ = 0;
 };
@@ -92,7 +92,7 @@ TEST_F(GrossLimit, check_new_lets_what_reduces_a_position_pass_at_any_price) {
 
 TEST_F(GrossLimit, check_new_holds_all_strategies_to_one_sum) {
   limit({.gross_value_max = 2'000 * kUnit, .total_gross_value_max = 3'000 * kUnit});
-  const std::size_t other = gateway->slot_index(*gateway->assign_slot(9));
+  const std::size_t other = gateway->slots().index(*gateway->slots().assign(9));
   gateway->on_strategy_connected(other);
   list(101, 99'000, 100'000);
   EXPECT_EQ(request(order(101, 100'000, 200)), RejectReason::kNone);

@@ -113,9 +113,9 @@ struct GatewayFixture {
   // Anew, with the options as they are now.
   void start() {
     gateway = make();
-    slot = gateway->assign_slot(kStrategy);
+    slot = gateway->slots().assign(kStrategy);
     gateway->on_strategy_connected(0);
-    gateway->set_risk_alive(true);
+    gateway->checks().set_risk_alive(true);
     gateway->instruments().set_symbol(kInstrument, "AAPL");
     set_market(1'000'000, 1'001'000);
   }
@@ -192,7 +192,7 @@ struct GatewayFixture {
     const Order* const order = gateway->ledger().find(cl_ord_id);
     message.side = order != nullptr ? order->side : Side::kBuy;
     if (order != nullptr) message.symbol = gateway->instruments()[order->instrument].symbol;
-    gateway->on_execution_report(message, info());
+    gateway->reports().on_execution_report(message, info());
   }
   void accept(std::uint64_t order_id, std::uint32_t shares = 100) {
     report(fix::ExecType::kNew, order_id, shares, 0);
@@ -204,7 +204,7 @@ struct GatewayFixture {
   }
   void reject_change(std::uint64_t request_id, std::uint64_t target,
                      fix::CxlRejReason reason = fix::CxlRejReason::kTooLateToCancel) {
-    gateway->on_cancel_reject(
+    gateway->reports().on_cancel_reject(
         fix::OrderCancelReject{.cl_ord_id = request_id, .orig_cl_ord_id = target, .reason = reason},
         info());
   }

@@ -145,7 +145,7 @@ TEST_F(Gateway, TellsThatAStopOrderWasTriggeredHoweverTheVenueSaysIt) {
                                    .exec_type = type,
                                    .symbol = fix::Symbol::from("AAPL")};
     if (type == ExecType::kRestated) triggered.order_type = trading::OrderType::kLimit;
-    gateway->on_execution_report(triggered, info());
+    gateway->reports().on_execution_report(triggered, info());
     EXPECT_EQ(last().kind, ReportKind::kTriggered);
     EXPECT_EQ(last().order_id, id(counter));
     EXPECT_EQ(last().leaves_shares, 100u);
@@ -159,13 +159,13 @@ TEST_F(Gateway, TellsThatAStopOrderWasTriggeredHoweverTheVenueSaysIt) {
 
 TEST_F(Gateway, ARestatementThatOnlyRepeatsTheTypeOfALimitOrderTriggersNothing) {
   rest(1);
-  gateway->on_execution_report({.exec_id = ++executions,
-                                .cl_ord_id = id(1),
-                                .leaves_qty = 60,
-                                .exec_type = ExecType::kRestated,
-                                .order_type = trading::OrderType::kLimit,
-                                .symbol = fix::Symbol::from("AAPL")},
-                               info());
+  gateway->reports().on_execution_report({.exec_id = ++executions,
+                                          .cl_ord_id = id(1),
+                                          .leaves_qty = 60,
+                                          .exec_type = ExecType::kRestated,
+                                          .order_type = trading::OrderType::kLimit,
+                                          .symbol = fix::Symbol::from("AAPL")},
+                                         info());
   EXPECT_EQ(last().kind, ReportKind::kRestated);
 }
 
@@ -260,12 +260,12 @@ TEST_F(Gateway, RepeatsAnOwnCancelThatTheVenueRefusesButDoesNotFloodIt) {
 TEST_F(Gateway, TakesAMessageRejectAsTheAnswerToItsRequest) {
   request(limit_order(1));
   fix::MessageReject reject{.ref_cl_ord_id = id(1)};
-  gateway->on_message_reject(reject, info());
+  gateway->reports().on_message_reject(reject, info());
   EXPECT_EQ(last().kind, ReportKind::kRejected);
   rest(2);
   request(cancel(3, id(2)));
   reject.ref_cl_ord_id = id(3);
-  gateway->on_message_reject(reject, info());
+  gateway->reports().on_message_reject(reject, info());
   EXPECT_EQ(last().kind, ReportKind::kCancelRejected);
   EXPECT_EQ(gateway->ledger().open_orders(), 1u);
 }
@@ -284,7 +284,7 @@ TEST_F(Gateway, CountsReportsThatCannotBe) {
 }
 
 TEST_F(Gateway, CountsRequestsAndReportsOfTheNewestConnectionAlone) {
-  const StrategyCounters& counted = gateway->slot(0).counters;
+  const StrategyCounters& counted = gateway->slots()[0].counters;
   const std::uint64_t connections = counted.connections.get();
   rest(1);
   EXPECT_EQ(counted.connection_requests.get(), 1u);
@@ -333,9 +333,9 @@ TEST_F(Gateway, TellsEachStrategyWhenItRefusesEveryOrderAndWhenItAcceptsAgain) {
   venue.reports_missing = true;
   EXPECT_EQ(told(), RejectReason::kVenueGap);
   venue.reports_missing = false;
-  gateway->set_risk_alive(false);
+  gateway->checks().set_risk_alive(false);
   EXPECT_EQ(told(), RejectReason::kRiskAbsent);
-  gateway->set_risk_alive(true);
+  gateway->checks().set_risk_alive(true);
   EXPECT_EQ(told(), RejectReason::kNone);
   journal.room = false;
   EXPECT_EQ(told(), RejectReason::kJournalFull);
@@ -351,7 +351,7 @@ TEST_F(Gateway, TellsEachStrategyWhenItRefusesEveryOrderAndWhenItAcceptsAgain) {
   block.set_kill(kStrategy, false, false);
   gateway->set_control_block(block);
   EXPECT_EQ(told(), RejectReason::kNone);
-  gateway->stop_accepting();
+  gateway->checks().stop_accepting();
   EXPECT_EQ(told(), RejectReason::kSessionDown);
   EXPECT_EQ(gateway->counters().reports.sent.get(), 0u) << "it answers nothing";
 }
@@ -459,15 +459,15 @@ TEST_F(Gateway, LetsTheVenueWaitForAStrategyThatReadsSlowlyAndLosesNothing) {
     ++filled;
     report(ExecType::kPartialFill, id(1), 1000 - filled, filled, 1, 1'000'000);
   };
-  while (gateway->ready()) fill();
+  while (gateway->reports().ready()) fill();
   EXPECT_EQ(filled, 6u);  // there is still room for all that one more message can bring
   EXPECT_EQ(gateway->requests_taken(0), 0u);
   gateway->turn();
-  EXPECT_FALSE(gateway->ready());
+  EXPECT_FALSE(gateway->reports().ready());
   while (filled < 500) {
     strategies.credits = 1;  // it reads, one after the other
     gateway->turn();
-    ASSERT_TRUE(gateway->ready());
+    ASSERT_TRUE(gateway->reports().ready());
     fill();
   }
   strategies.credits = 100;
@@ -484,14 +484,14 @@ TEST_F(Gateway, CutsOffAStrategyThatReadsNothingForLongAndGoesOnWithTheOthers) {
   start();
   rest(1, 300);
   strategies.credits = 0;
-  for (std::uint32_t i = 1; gateway->ready(); ++i)
+  for (std::uint32_t i = 1; gateway->reports().ready(); ++i)
     report(ExecType::kPartialFill, id(1), 300 - i, i, 1, 1'000'000);
   EXPECT_TRUE(strategies.dropped.empty());
   gateway->turn();
   ASSERT_EQ(strategies.dropped.size(), 1u);
   EXPECT_EQ(gateway->counters().reports.dropped.get(), 7u);
   EXPECT_EQ(position().position_shares, 7);
-  EXPECT_TRUE(gateway->ready());
+  EXPECT_TRUE(gateway->reports().ready());
   gateway->turn();
   EXPECT_EQ(venue.cancels.size(), 1u);  // it leaves nothing open behind
   gateway->on_strategy_lost(0);
@@ -524,31 +524,31 @@ TEST_F(Gateway, TakesRequestsOnlyWhileTheReportsThatTheyBringFindRoom) {
 }
 
 TEST_F(Gateway, RefusesMoreStrategiesThanItHasRoomForAndItsOwnId) {
-  EXPECT_EQ(gateway->assign_slot(kOwnStrategyId), nullptr);
-  EXPECT_EQ(gateway->assign_slot(kStrategy), slot);
-  EXPECT_NE(gateway->assign_slot(10), nullptr);
-  EXPECT_NE(gateway->assign_slot(11), nullptr);
-  EXPECT_NE(gateway->assign_slot(12), nullptr);
-  EXPECT_EQ(gateway->assign_slot(13), nullptr);
+  EXPECT_EQ(gateway->slots().assign(kOwnStrategyId), nullptr);
+  EXPECT_EQ(gateway->slots().assign(kStrategy), slot);
+  EXPECT_NE(gateway->slots().assign(10), nullptr);
+  EXPECT_NE(gateway->slots().assign(11), nullptr);
+  EXPECT_NE(gateway->slots().assign(12), nullptr);
+  EXPECT_EQ(gateway->slots().assign(13), nullptr);
 }
 
 // An id that was only said, by whoever proved the role of a strategy.
 TEST_F(Gateway, AStrategyThatNeverTradedMakesRoomForAnother) {
-  StrategySlot* const failed = gateway->assign_slot_to_peer(10);
-  StrategySlot* const connected = gateway->assign_slot_to_peer(11);
-  StrategySlot* const traded = gateway->assign_slot_to_peer(12);
+  StrategySlot* const failed = gateway->slots().assign_to_peer(10);
+  StrategySlot* const connected = gateway->slots().assign_to_peer(11);
+  StrategySlot* const traded = gateway->slots().assign_to_peer(12);
   connected->taken.store(true);
   traded->last_id = 1;
-  EXPECT_EQ(gateway->assign_slot_to_peer(13), failed);
+  EXPECT_EQ(gateway->slots().assign_to_peer(13), failed);
   EXPECT_EQ(failed->id.load(), 13);
   failed->taken.store(true);
-  EXPECT_EQ(gateway->assign_slot_to_peer(10), nullptr) << "the others are in use";
-  EXPECT_EQ(gateway->assign_slot_to_peer(11), connected);
+  EXPECT_EQ(gateway->slots().assign_to_peer(10), nullptr) << "the others are in use";
+  EXPECT_EQ(gateway->slots().assign_to_peer(11), connected);
   // Its connection is gone, and it never sent an order.
-  gateway->on_strategy_connected(gateway->slot_index(*connected));
-  gateway->on_strategy_lost(gateway->slot_index(*connected));
-  EXPECT_EQ(gateway->assign_slot_to_peer(10), connected);
-  EXPECT_EQ(gateway->assign_slot_to_peer(kStrategy), slot) << "it has its slot for good";
+  gateway->on_strategy_connected(gateway->slots().index(*connected));
+  gateway->on_strategy_lost(gateway->slots().index(*connected));
+  EXPECT_EQ(gateway->slots().assign_to_peer(10), connected);
+  EXPECT_EQ(gateway->slots().assign_to_peer(kStrategy), slot) << "it has its slot for good";
 }
 
 // The market is 100.00 to 100.10, the collar 10 basis points.

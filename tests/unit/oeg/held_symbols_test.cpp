@@ -20,7 +20,7 @@ TEST(HeldSymbols, HoldsASymbolUntilItsExceptionIsCleared) {
   EXPECT_EQ(f.request(f.limit_order(2)), trading::RejectReason::kException);
   EXPECT_EQ(f.request(f.replace(3, f.id(1), 1'000'000, 50)), trading::RejectReason::kException);
   EXPECT_EQ(f.request(f.cancel(4, f.id(1))), trading::RejectReason::kNone);
-  f.gateway->release_symbol(fix::Symbol::from("AAPL"));
+  f.gateway->held_symbols().release(fix::Symbol::from("AAPL"));
   EXPECT_EQ(f.request(f.limit_order(5)), trading::RejectReason::kNone);
 }
 
@@ -43,7 +43,7 @@ TEST(HeldSymbols, TellsEachStrategyWhichSymbolsAreHeldAndWhenTheyAreNot) {
   EXPECT_EQ(told(), Told{}) << "none is held";
   const std::uint32_t apple = f.gateway->instruments().id_of("AAPL");
   ASSERT_NE(apple, wire::kNoInstrument);
-  f.gateway->hold_symbol(fix::Symbol::from("AAPL"));
+  f.gateway->held_symbols().hold(fix::Symbol::from("AAPL"));
   const Told one{{wire::kNoInstrument, kNone}, {apple, trading::RejectReason::kException}};
   f.strategies.credits = 0;
   EXPECT_EQ(told(), Told{});
@@ -53,13 +53,13 @@ TEST(HeldSymbols, TellsEachStrategyWhichSymbolsAreHeldAndWhenTheyAreNot) {
   f.strategies.credits = 1'000;
   EXPECT_EQ(told(), Told(one.begin() + 1, one.end()));
   EXPECT_FALSE(f.gateway->reports_wait());
-  f.gateway->hold_symbol(fix::Symbol::from("AAPL"));
+  f.gateway->held_symbols().hold(fix::Symbol::from("AAPL"));
   EXPECT_EQ(told(), Told{}) << "it is held already";
   f.gateway->begin_positions(0);
   EXPECT_EQ(told(), one) << "another connection";
-  f.gateway->release_symbol(fix::Symbol::from("AAPL"));
+  f.gateway->held_symbols().release(fix::Symbol::from("AAPL"));
   EXPECT_EQ(told(), Told{}) << "an exception is open yet";
-  f.gateway->release_symbol(fix::Symbol::from("AAPL"));
+  f.gateway->held_symbols().release(fix::Symbol::from("AAPL"));
   EXPECT_EQ(told(), Told({{wire::kNoInstrument, kNone}}));
 }
 
@@ -68,10 +68,10 @@ TEST(HeldSymbols, HoldsASymbolHoweverManyExceptionsOthersHave) {
   f.options.stop_on_exception = true;
   f.start();
   const auto hold = [&](const std::string& name) {
-    f.gateway->hold_symbol(fix::Symbol::from(name));
+    f.gateway->held_symbols().hold(fix::Symbol::from(name));
   };
   const auto release = [&](const std::string& name) {
-    f.gateway->release_symbol(fix::Symbol::from(name));
+    f.gateway->held_symbols().release(fix::Symbol::from(name));
   };
   for (int i = 0; i < 5'000; ++i) hold("MSFT");
   hold("AAPL");

@@ -102,7 +102,7 @@ std::vector<Message> messages() {
          report.last_shares = report.cum_qty = 100;
          report.commission_millionths = 12;
          report.has_commission = true;
-         f.gateway->on_execution_report(report, info);
+         f.gateway->reports().on_execution_report(report, info);
        }},
       {"a fill with three doubts", [](auto& f) { f.rest(1); },
        [](auto& f, const auto& info) {
@@ -113,7 +113,7 @@ std::vector<Message> messages() {
          report.leaves_qty = 50;
          report.has_commission = true;
          report.commission_known = false;
-         f.gateway->on_execution_report(report, info);
+         f.gateway->reports().on_execution_report(report, info);
        }},
       {"a cancel with a doubt",
        [](auto& f) {
@@ -124,7 +124,7 @@ std::vector<Message> messages() {
          auto report = report_of(f.id(2), ExecType::kCanceled);
          report.orig_cl_ord_id = f.id(1);
          report.cum_qty = 10;  // of 0
-         f.gateway->on_execution_report(report, info);
+         f.gateway->reports().on_execution_report(report, info);
        }},
       {"a replacement with a doubt",
        [](auto& f) {
@@ -135,7 +135,7 @@ std::vector<Message> messages() {
          auto report = report_of(f.id(2), ExecType::kReplaced);
          report.orig_cl_ord_id = f.id(1);
          report.leaves_qty = 120;  // of 150
-         f.gateway->on_execution_report(report, info);
+         f.gateway->reports().on_execution_report(report, info);
        }},
       {"a bust of a fill with a fee",
        [](auto& f) {
@@ -147,28 +147,32 @@ std::vector<Message> messages() {
          report.leaves_qty = 60;
          report.commission_millionths = 12;
          report.has_commission = true;
-         f.gateway->on_execution_report(report, f.info());
+         f.gateway->reports().on_execution_report(report, f.info());
        },
        [](auto& f, const auto& info) {
          auto report = report_of(f.id(1), ExecType::kFill);
          report.exec_ref_id = 2;
          report.trade_change = fix::TradeChange::kCanceled;
          report.leaves_qty = 100;
-         f.gateway->on_execution_report(report, info);
+         f.gateway->reports().on_execution_report(report, info);
        }},
       {"a correction of an open order",
        [](auto& f) {
          f.rest(1);
          f.report(ExecType::kPartialFill, f.id(1), 60, 40, 40, 990'000);  // execution 2
        },
-       [](auto& f, const auto& info) { f.gateway->on_execution_report(correction(40, 60), info); }},
+       [](auto& f, const auto& info) {
+         f.gateway->reports().on_execution_report(correction(40, 60), info);
+       }},
       {"a correction of an order that is done", fill_order_1,
-       [](auto& f, const auto& info) { f.gateway->on_execution_report(correction(100, 0), info); }},
+       [](auto& f, const auto& info) {
+         f.gateway->reports().on_execution_report(correction(100, 0), info);
+       }},
       {"a correction with doubts", fill_order_1,
        [](auto& f, const auto& info) {
          auto report = correction(90, 10);  // its order works on
          report.has_commission = true;
-         f.gateway->on_execution_report(report, info);
+         f.gateway->reports().on_execution_report(report, info);
        }},
       {"an order that the venue does not know",
        [](auto& f) {
@@ -180,27 +184,27 @@ std::vector<Message> messages() {
          reject.cl_ord_id = f.id(2);
          reject.orig_cl_ord_id = f.id(1);
          reject.reason = fix::CxlRejReason::kUnknownOrder;
-         f.gateway->on_cancel_reject(reject, info);
+         f.gateway->reports().on_cancel_reject(reject, info);
        }},
       {"the end of an order with another request unanswered", kill_with_a_replacement_unanswered,
        [](auto& f, const auto& info) {
          auto report = report_of(order_1(f).second_cancel_id, ExecType::kCanceled);
          report.orig_cl_ord_id = f.id(1);
-         f.gateway->on_execution_report(report, info);
+         f.gateway->reports().on_execution_report(report, info);
        }},
       {"the last fill of such an order", kill_with_a_replacement_unanswered,
        [](auto& f, const auto& info) {
          auto report = report_of(f.id(1), ExecType::kFill);
          report.last_price = {990'000};
          report.last_shares = report.cum_qty = 100;
-         f.gateway->on_execution_report(report, info);
+         f.gateway->reports().on_execution_report(report, info);
        }},
       {"a message reject of such an order's cancel", kill_with_a_replacement_unanswered,
        [](auto& f, const auto& info) {
          fix::MessageReject reject;
          reject.ref_msg_type = 'F';
          reject.ref_cl_ord_id = order_1(f).second_cancel_id;
-         f.gateway->on_message_reject(reject, info);
+         f.gateway->reports().on_message_reject(reject, info);
        },
        1},
       {"done for the day, of an order that lives on, with a doubt",
@@ -214,14 +218,14 @@ std::vector<Message> messages() {
          auto report = report_of(f.id(1), ExecType::kDoneForDay);
          report.cum_qty = 10;  // of 0
          report.leaves_qty = 90;
-         f.gateway->on_execution_report(report, info);
+         f.gateway->reports().on_execution_report(report, info);
        }},
       {"a fill of no order", [](auto& f) { f.rest(1); },
        [](auto& f, const auto& info) {
          auto report = report_of(999, ExecType::kFill);
          report.last_price = {990'000};
          report.last_shares = report.cum_qty = 100;
-         f.gateway->on_execution_report(report, info);
+         f.gateway->reports().on_execution_report(report, info);
        }},
   };
 }
@@ -323,14 +327,14 @@ TEST(JournalEntries, AMessageIsInAnEntryUntilAllOfItIsRecorded) {
   fill_order_1(f);
   EXPECT_EQ(in_entry, std::vector<bool>({false, false, false})) << "sent, accepted, filled";
   in_entry.clear();
-  f.gateway->on_execution_report(correction(100, 0), f.info());
+  f.gateway->reports().on_execution_report(correction(100, 0), f.info());
   EXPECT_EQ(in_entry, std::vector<bool>({true, false})) << "taken back, booked anew";
   in_entry.clear();
   auto bust = report_of(f.id(1), ExecType::kFill);
   bust.exec_ref_id = 900;
   bust.trade_change = fix::TradeChange::kCanceled;
   bust.leaves_qty = 100;
-  f.gateway->on_execution_report(bust, f.info());
+  f.gateway->reports().on_execution_report(bust, f.info());
   EXPECT_EQ(in_entry, std::vector<bool>({true, false, false}))
       << "a doubt, the bust, and then the doubt's note to a person";
   EXPECT_EQ(f.events.exceptions.size(), 1u);

@@ -34,7 +34,7 @@ class Overdue : public ::testing::Test, protected GatewayFixture {
     fix::ExecutionReport message{.cl_ord_id = id(1), .cum_qty = cumulative, .ord_status = status};
     message.status = true;
     message.symbol = fix::Symbol::from("AAPL");
-    gateway->on_execution_report(message, info());
+    gateway->reports().on_execution_report(message, info());
   }
   const fix::OrderCancelRequest& newest_cancel() const { return venue.cancels.back(); }
   const Order* order(std::uint64_t order_id) { return gateway->ledger().find(order_id); }
@@ -197,7 +197,7 @@ TEST_F(Overdue, AStatusThatIsFinalEndsTheOrder) {
 TEST_F(Overdue, ANewDayAnswersBothRequests) {
   leave_a_replacement_unanswered();
   ASSERT_EQ(request(cancel(3, id(1))), RejectReason::kNone);
-  gateway->on_numbers_reset(true);
+  gateway->reports().on_numbers_reset(true);
   EXPECT_TRUE(gateway->nothing_unanswered());
   EXPECT_EQ(gateway->ledger().unanswered(kStrategy), 0u);
 }
@@ -207,7 +207,7 @@ TEST_F(Overdue, ARejectOfTheStatusRequestSaysNothingAboutTheOrder) {
   request(cancel(2, id(1)));
   kill();
   turn_to_the_end();
-  gateway->on_message_reject({.ref_msg_type = 'H', .ref_cl_ord_id = id(1)}, info());
+  gateway->reports().on_message_reject({.ref_msg_type = 'H', .ref_cl_ord_id = id(1)}, info());
   EXPECT_EQ(gateway->ledger().open_orders(), 1u);
 }
 

@@ -181,7 +181,7 @@ TEST_F(RecoveryTest, KnowsTheExecutionsOfTheLastRunAndWhatBecameOfThem) {
         .symbol = fix::Symbol::from("AAPL")};
     fix::MessageInfo info = where.info();
     info.poss_resend = true;
-    where.gateway->on_execution_report(report, info);
+    where.gateway->reports().on_execution_report(report, info);
   };
   again(f, 2, true);
   EXPECT_EQ(f.position().position_shares, 60);
@@ -235,7 +235,7 @@ TEST_F(RecoveryTest, TakesBackAfterARestartWhatAFillOfSixDecimalsTook) {
                             .exec_type = ExecType::kPartialFill,
                             .last_price_hundredths = 67,
                             .symbol = fix::Symbol::from("AAPL")};
-  f.gateway->on_execution_report(fill, f.info());
+  f.gateway->reports().on_execution_report(fill, f.info());
   EXPECT_EQ(f.position().cash, -37'037);
   write(f);
   GatewayFixture g;
@@ -247,7 +247,7 @@ TEST_F(RecoveryTest, TakesBackAfterARestartWhatAFillOfSixDecimalsTook) {
   bust.trade_change = fix::TradeChange::kCanceled;
   bust.cum_qty = 0;
   bust.leaves_qty = 100;
-  g.gateway->on_execution_report(bust, g.info());
+  g.gateway->reports().on_execution_report(bust, g.info());
   EXPECT_EQ(g.position().cash, 0);
 }
 
@@ -440,7 +440,7 @@ TEST_F(RecoveryTest, BooksACorrectionAsAWholeWhereverItDied) {
                                           .symbol = fix::Symbol::from("AAPL")};
         fix::MessageInfo info = where.info();
         info.poss_dup = &where != &f;
-        where.gateway->on_execution_report(report, info);
+        where.gateway->reports().on_execution_report(report, info);
       };
       correct(f);
       const std::int64_t cash = f.position().cash;
@@ -471,8 +471,8 @@ TEST_F(RecoveryTest, TradesNoInstrumentThatTheDirectoryHasNotNamedAgain) {
   leave_an_order_open(f);
   GatewayFixture g;
   g.gateway = g.make();  // a new process: it knows no symbol yet
-  g.slot = g.gateway->assign_slot(kStrategy);
-  g.gateway->set_risk_alive(true);
+  g.slot = g.gateway->slots().assign(kStrategy);
+  g.gateway->checks().set_risk_alive(true);
   recover_into(g, f.venue.seq, f.report_seq + 1);
   g.gateway->on_strategy_connected(0);
   EXPECT_EQ(g.request(g.limit_order(2)), RejectReason::kUnknownInstrument);

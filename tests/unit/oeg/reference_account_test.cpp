@@ -309,14 +309,14 @@ class ReferenceAccount : public ::testing::TestWithParam<std::tuple<Script, fix:
     fix::ExecutionReport report;
     fix::MessageInfo info = decoded("8", tags, report);
     info.poss_dup = repeated;
-    gateway->on_execution_report(report, info);
+    gateway->reports().on_execution_report(report, info);
   }
   void refuse_cancel(Tags tags) {
     tags.insert({{37, "7"}, {434, "1"}});
     translate(tags);
     fix::OrderCancelReject reject;
     const fix::MessageInfo info = decoded("9", tags, reject);
-    gateway->on_cancel_reject(reject, info);
+    gateway->reports().on_cancel_reject(reject, info);
   }
 
   template <class Message>

@@ -402,10 +402,10 @@ TEST_F(RiskChecks, GoByTheSmallerOfTwoLimits) {
   EXPECT_EQ(request(limit_order(2, 1'010'000, 10)), RejectReason::kPriceCollar);
   EXPECT_EQ(request(limit_order(3, 1'000'000, 10)), RejectReason::kNone);
   EXPECT_EQ(request(limit_order(4, 1'000'000, 10)), RejectReason::kPositionLimit) << "risk's is";
-  EXPECT_EQ(gateway->limits().order_shares_max, 10u);
+  EXPECT_EQ(gateway->checks().limits().order_shares_max, 10u);
   block.order_shares_max = 0;  // risk has none
   gateway->set_control_block(block);
-  EXPECT_EQ(gateway->limits().order_shares_max, 10u);
+  EXPECT_EQ(gateway->checks().limits().order_shares_max, 10u);
 }
 
 TEST_F(RiskChecks, TakeTheLimitsOfRiskAndKeepTheirOwnWhereItHasNone) {
@@ -420,16 +420,16 @@ TEST_F(RiskChecks, TakeTheLimitsOfRiskAndKeepTheirOwnWhereItHasNone) {
 
 TEST_F(RiskChecks, RefuseWithoutSessionOrRiskAndWhenStopping) {
   ASSERT_EQ(request(limit_order(1)), RejectReason::kNone);
-  gateway->set_risk_alive(false);
+  gateway->checks().set_risk_alive(false);
   EXPECT_EQ(request(limit_order(2)), RejectReason::kRiskAbsent);
   EXPECT_EQ(request(cancel(3, id(1))), RejectReason::kNone);
   reject_change(id(3), id(1));
-  gateway->set_risk_alive(true);
+  gateway->checks().set_risk_alive(true);
   venue.logged_on = false;
   EXPECT_EQ(request(limit_order(4)), RejectReason::kSessionDown);
   EXPECT_EQ(request(cancel(5, id(1))), RejectReason::kSessionDown);
   venue.logged_on = true;
-  gateway->stop_accepting();
+  gateway->checks().stop_accepting();
   EXPECT_EQ(request(limit_order(6)), RejectReason::kSessionDown);
   EXPECT_EQ(request(cancel(7, id(1))), RejectReason::kNone);
 }
@@ -453,11 +453,11 @@ TEST_F(RiskChecks, RefuseThePairOfStrategyAndInstrumentThatHasNoRow) {
     wanted.instrument_id = id;
     ASSERT_EQ(request(wanted), RejectReason::kNone);
   }
-  StrategySlot* const other = gateway->assign_slot(kStrategy + 1);
-  gateway->on_strategy_connected(gateway->slot_index(*other));
+  StrategySlot* const other = gateway->slots().assign(kStrategy + 1);
+  gateway->on_strategy_connected(gateway->slots().index(*other));
   wire::OrderRequest wanted = limit_order(1);
   wanted.order_id = wire::OrderId::make(kStrategy + 1, 1, 1);
-  gateway->on_request(gateway->slot_index(*other), wanted);
+  gateway->on_request(gateway->slots().index(*other), wanted);
   EXPECT_EQ(last().reason, RejectReason::kPositionsFull);
   EXPECT_EQ(request(limit_order(50)), RejectReason::kNone);  // the others trade on
 }
@@ -541,7 +541,7 @@ TEST(OegConfig, HasARowForEachStrategyInEachInstrumentUnlessToldOtherwise) {
 
 // risk reads the table row after row and takes an empty one for its end.
 TEST_F(RiskChecks, LeaveNoHoleInThePositionsThatRiskReads) {
-  gateway->set_risk_alive(false);
+  gateway->checks().set_risk_alive(false);
   ASSERT_EQ(request(limit_order(1)), RejectReason::kRiskAbsent);
   ASSERT_EQ(gateway->ledger().position_count(), 1u);
   ASSERT_EQ(events.positions.size(), 1u);
@@ -550,7 +550,7 @@ TEST_F(RiskChecks, LeaveNoHoleInThePositionsThatRiskReads) {
 }
 
 TEST_F(RiskChecks, CountEveryReasonAndTellRiskOfIt) {
-  gateway->set_risk_alive(false);
+  gateway->checks().set_risk_alive(false);
   request(limit_order(1));
   const GatewayCounters& counters = gateway->counters();
   EXPECT_EQ(counters.refused_for[static_cast<std::size_t>(RejectReason::kRiskAbsent)].get(), 1u);
@@ -569,7 +569,7 @@ TEST_F(RiskChecks, CountEveryReasonAndTellRiskOfIt) {
 TEST_F(RiskChecks, RefusalsOfChangesAreNoEventsOfTheirRowEither) {
   rest(1);
   EXPECT_EQ(request(replace(2, id(1), 0, 100)), RejectReason::kMalformed);
-  gateway->set_risk_alive(false);
+  gateway->checks().set_risk_alive(false);
   EXPECT_EQ(request(replace(3, id(1), 1'000'000, 200)), RejectReason::kRiskAbsent);
   EXPECT_EQ(position().events, 2u);
   ASSERT_EQ(events.events.size(), 4u);

@@ -57,7 +57,7 @@ class ScriptedVenueTest : public ::testing::TestWithParam<fix::Version>, protect
               static_cast<ssize_t>(message.size()));
   }
   bool poll_until(const std::function<bool()>& done) {
-    return test_support::turn_until(done, [&] { session_->poll(*gateway); });
+    return test_support::turn_until(done, [&] { session_->poll(gateway->reports()); });
   }
   // Says it and waits until the session has taken it.
   void report(const std::string& body, const std::string& header = {}) {

@@ -18,7 +18,7 @@ TEST_F(SessionDay, WhatIsStillOpenIsCancelledAtTheNextLogonAndPositionsStay) {
   rest(1);
   report(fix::ExecType::kPartialFill, id(1), 60, 40, 40, 1'000'000);
   venue.logged_on = false;
-  gateway->on_numbers_reset(true);
+  gateway->reports().on_numbers_reset(true);
   gateway->turn();
   EXPECT_TRUE(venue.cancels.empty());
   EXPECT_EQ(gateway->counters().open_at_day_end.get(), 1u);
@@ -44,7 +44,7 @@ TEST_F(SessionDay, AnOrderGoodTillCanceledOutlivesIt) {
   request(replace(3, id(1), 990'000, 100));
   report(fix::ExecType::kDoneForDay, id(1), 100, 0);
   EXPECT_EQ(gateway->ledger().open_orders(), 2u);
-  gateway->on_numbers_reset(true);
+  gateway->reports().on_numbers_reset(true);
   EXPECT_EQ(last().kind, ReportKind::kReplaceRejected);
   turn_to_the_end();
   ASSERT_EQ(venue.cancels.size(), 1u);
@@ -56,7 +56,7 @@ TEST_F(SessionDay, AnOrderGoodTillCanceledOutlivesIt) {
 
 TEST_F(SessionDay, AReportThatComesAfterAllEndsTheOrderAsAnyOther) {
   rest(1);
-  gateway->on_numbers_reset(true);
+  gateway->reports().on_numbers_reset(true);
   gateway->turn();
   ASSERT_EQ(venue.cancels.size(), 1u);
   report(fix::ExecType::kExpired, id(1), 0, 0);
@@ -78,7 +78,7 @@ TEST_F(SessionDay, RequestsOnTheirWayAreAnsweredByOegWhenTheDayEnds) {
   report(fix::ExecType::kFill, id(3), 0, 100, 100, 1'000'000);
   ASSERT_FALSE(gateway->nothing_unanswered());
   strategies.reports.clear();
-  gateway->on_numbers_reset(true);
+  gateway->reports().on_numbers_reset(true);
   ASSERT_EQ(strategies.reports.size(), 3u);
   EXPECT_EQ(strategies.reports[0].kind, ReportKind::kCancelRejected);
   EXPECT_EQ(strategies.reports[0].reason, RejectReason::kSessionDown);
@@ -93,7 +93,7 @@ TEST_F(SessionDay, RequestsOnTheirWayAreAnsweredByOegWhenTheDayEnds) {
 TEST_F(SessionDay, OnTheSameDayNewNumbersChangeNoOrder) {
   rest(1);
   request(cancel(2, id(1)));
-  gateway->on_numbers_reset(false);
+  gateway->reports().on_numbers_reset(false);
   gateway->turn();
   EXPECT_EQ(venue.cancels.size(), 1u);
   report(fix::ExecType::kCanceled, id(2), 0, 0, 0, 0, id(1));
@@ -121,7 +121,7 @@ TEST_F(SessionDayRecovery, TakesNoOrderForUnsentBecauseANumberOfTheNewSessionEqu
   GatewayFixture died;
   died.venue.seq = 7;
   died.request(died.limit_order(1));  // 34=7; the venue was not asked to answer yet
-  died.gateway->on_numbers_reset(false);
+  died.gateway->reports().on_numbers_reset(false);
   GatewayFixture f;
   const RecoveryResult result = recover_into(f, died, 7, 1);
   EXPECT_EQ(result.unsent, 0u);
@@ -131,7 +131,7 @@ TEST_F(SessionDayRecovery, TakesNoOrderForUnsentBecauseANumberOfTheNewSessionEqu
 TEST_F(SessionDayRecovery, TakesNoReportForProcessedBecauseOfANumberOfTheSessionBefore) {
   GatewayFixture died;
   died.rest(1);
-  died.gateway->on_numbers_reset(false);
+  died.gateway->reports().on_numbers_reset(false);
   GatewayFixture f;
   EXPECT_FALSE(recover_into(f, died, 9, died.report_seq).report_was_processed);
 }
@@ -139,7 +139,7 @@ TEST_F(SessionDayRecovery, TakesNoReportForProcessedBecauseOfANumberOfTheSession
 TEST_F(SessionDayRecovery, OrdersOfADayThatHasEndedAreCancelledAfterARestartToo) {
   GatewayFixture died;
   died.rest(1);
-  died.gateway->on_numbers_reset(true);
+  died.gateway->reports().on_numbers_reset(true);
   GatewayFixture f;
   recover_into(f, died, 1, 1);
   EXPECT_EQ(f.gateway->ledger().open_orders(), 1u);
