@@ -30,14 +30,14 @@ struct DifferenceOptions {
   double level = 0.01;      // from 0.005 to 0.5: the chance that equal runs are called different
   double tolerance = 0;     // 0.1: a tenth slower is still not called slower
   std::size_t draws = 999;  // at least 199
-  // Of a run of more orders every second (third, ...) is taken: the draws would take minutes.
+  // A run of more orders is thinned to every second (third, ...): the draws would take minutes.
   std::size_t orders_max = 16'384;
   std::uint64_t seed = 1;  // equal runs and equal seeds: equal results
 };
 
 enum class Change : std::uint8_t { kNone, kSlower, kQuicker, kTooFew };
 
-// Of one percentile; nanoseconds.
+// One percentile of both sides; nanoseconds.
 struct PercentileDifference {
   double percent = 0;
   std::int64_t before = 0;  // of several runs the mean of theirs

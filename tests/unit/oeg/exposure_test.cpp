@@ -124,7 +124,7 @@ TEST_F(GrossLimit, check_change_counts_what_a_replacement_adds_and_frees_it_with
   EXPECT_EQ(request(order(102, 100'000, 100)), RejectReason::kNone);
 }
 
-// Of a position of before a restart the price is not known until its market is.
+// The price of a position of before a restart is not known until its market is.
 TEST_F(GrossLimit, check_new_refuses_while_a_position_has_no_price) {
   limit({.gross_value_max = 10'000 * kUnit});
   gateway->instruments().set_symbol(101, "S101");
