@@ -82,7 +82,7 @@ inline std::uint32_t collar_price(Side side, std::uint32_t best,
   return static_cast<std::uint32_t>(on_grid > best ? best : on_grid);
 }
 
-// The opposite best price, but no further beyond the last trade than the limit allows: a quote that
+// The opposite best price, but no further beyond the last trade than the limit allows. A quote that
 // nobody means (a stub) is not the market. Before the first trade the best price of the own side
 // stands for it. 0: there is neither.
 [[gnu::noinline]] inline std::uint32_t within_reference(Side side, std::uint32_t best,

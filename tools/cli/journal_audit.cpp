@@ -180,8 +180,7 @@ void JournalAudit::look(const JournalRecord& record, oeg::JournalState& before) 
       event.event == EventKind::kReported || event.request_kind != wire::RequestKind::kNew;
   const std::uint64_t id = is_change ? event.target_order_id : event.order_id;
   const oeg::Order* const order = id == 0 ? nullptr : before.ledger.find(id);
-  Field field = look_alone(record);
-  part_before_ = record.part;
+  Field field = look_alone(record, before);
   if (event.event == EventKind::kRefused) ++refused_;
   if (event.event == EventKind::kReported) take_text(record);
   // Records of one message: what is before each of them is in no table yet.
@@ -194,13 +193,16 @@ void JournalAudit::look(const JournalRecord& record, oeg::JournalState& before) 
   if (++differ_ == 1) first_ = "record " + std::to_string(record.sequence) + ", " + field;
 }
 
-JournalAudit::Field JournalAudit::look_alone(const JournalRecord& record) const {
+// The record before may be in a segment that is gone: an entry may begin at the end of one. Its
+// checkpoint knows.
+JournalAudit::Field JournalAudit::look_alone(const JournalRecord& record,
+                                             const oeg::JournalState& before) const {
   const OrderEvent& event = record.event;
   constexpr std::uint8_t kParts = EntryPart::kMore | EntryPart::kContinues | EntryPart::kEndsOnly;
   Differs differs;
   differs.unless("part", (record.part & ~kParts) == 0)
       .unless("part",
-              (record.part & EntryPart::kContinues) == 0 || (part_before_ & EntryPart::kMore) != 0)
+              (record.part & EntryPart::kContinues) == 0 || !before.entries.unfinished().empty())
       .unless("part", (record.part & EntryPart::kEndsOnly) == 0 || event.event == EventKind{})
       .unless("part", record.part == 0 || event.event != EventKind::kRefused);
   const bool change = event.event == EventKind::kRequested || event.event == EventKind::kReported ||

@@ -39,7 +39,7 @@ class JournalAudit {
  private:
   // The first field that is not what it should be; nullptr: none.
   using Field = const char*;
-  Field look_alone(const oeg::JournalRecord& record) const;
+  Field look_alone(const oeg::JournalRecord& record, const oeg::JournalState& before) const;
   Field look_at_request(const oeg::JournalRecord& record, const oeg::Order* order);
   Field look_at_report(const oeg::JournalRecord& record, const oeg::Order* order) const;
   Field look_at_request_message(const oeg::JournalRecord& record, const oeg::Order* order);
@@ -56,7 +56,6 @@ class JournalAudit {
   // By request: the limit that oeg gave an order that has none of its own.
   std::unordered_map<std::uint64_t, std::int64_t> limits_given_;
   std::map<std::uint32_t, std::string> texts_;  // by number: the line of the list
-  std::uint8_t part_before_ = 0;
   std::uint64_t records_ = 0, refused_ = 0;
   std::uint64_t differ_ = 0;
   std::string first_;
