@@ -30,8 +30,8 @@ struct ServeArguments {
 
 bool is_loopback(const net::Endpoint& endpoint) { return endpoint.address >> 24 == 127; }
 
-// A token travels in a header field, a cookie and an address. So it has the unreserved characters of
-// RFC 3986 (2.3) only.
+// A token travels in a header field, a cookie and an address. So it has the unreserved characters
+// of RFC 3986 (2.3) only.
 Secret checked_token(const std::string& source) {
   if (source.empty()) return {};
   Secret token = net::read_secret(source, "--token-file");

@@ -1,4 +1,5 @@
-// The page of `tickpath serve`: the files of tools/watch/page, which the build puts into the program.
+// The page of `tickpath serve`: the files of tools/watch/page, which the build puts into the
+// program.
 #pragma once
 
 #include <string_view>
