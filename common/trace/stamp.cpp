@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,8 +26,16 @@ void copy_text(char (&target)[Size], std::string_view text) noexcept {
   std::memset(target + length, 0, Size - length);
 }
 
+// A reader may have the file of the former run mapped, and would end by SIGBUS if it lost its
+// pages.
+void leave_to_its_readers(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) ::unlink(path.c_str());
+}
+
 // Its space is reserved: a full disk is an error now, and not when the pipeline runs.
 int create_file(const std::string& path, std::size_t bytes) {
+  leave_to_its_readers(path);
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0) throw SystemError("cannot create the trace file " + path, errno);
   const int error = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));

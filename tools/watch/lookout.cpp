@@ -3,8 +3,18 @@
 #include <utility>
 
 #include <sys/resource.h>
+#include <time.h>
 
 namespace tickpath::watch {
+namespace {
+
+double cpu_seconds() noexcept {
+  timespec used{};
+  (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+
+}  // namespace
 
 Lookout::Lookout(const std::string& run_dir, std::chrono::milliseconds interval,
                  std::function<void()> on_new)
@@ -28,10 +38,10 @@ std::shared_ptr<const Snapshot> Lookout::newest() const {
 }
 
 void Lookout::run() {
-  // The processors are the pipeline's: what watches it takes what is left. On Linux this is for the
-  // calling thread alone.
-  constexpr int kNiceLast = 19;
-  (void)::setpriority(PRIO_PROCESS, 0, kNiceLast);
+  // The processors are the pipeline's. At nice 19 a look takes seconds where every program polls,
+  // and a person must see such a machine, too. On Linux this is for the calling thread alone.
+  constexpr int kNice = 10;
+  (void)::setpriority(PRIO_PROCESS, 0, kNice);
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     const auto begin = std::chrono::steady_clock::now();
@@ -53,6 +63,7 @@ void Lookout::look() {
   snapshot->cut_short = watch_.hops().cut_short();
   snapshot->took_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  snapshot->cpu_s = cpu_seconds();
   const std::lock_guard lock(mutex_);
   snapshot->number = newest_ == nullptr ? 1 : newest_->number + 1;
   newest_ = std::move(snapshot);

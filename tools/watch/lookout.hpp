@@ -24,6 +24,7 @@ struct Snapshot {
   std::map<HopPair, RecentHops::Latencies> latencies;
   std::uint64_t cut_short = 0;  // RecentHops::cut_short()
   double took_s = 0;
+  double cpu_s = 0;  // processor time of all looks so far
 };
 
 class Lookout {

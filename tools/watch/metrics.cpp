@@ -295,6 +295,11 @@ std::string metrics_text(const Snapshot& snapshot, bool all) {
   out.family("tickpath_look_duration_seconds", Type::kGauge,
              "How long the newest look at the pipeline took.");
   out.sample({}, snapshot.took_s);
+  out.family("tickpath_looks_total", Type::kCounter, "Looks at the pipeline.");
+  out.sample({}, static_cast<double>(snapshot.number));
+  out.family("tickpath_look_cpu_seconds_total", Type::kCounter,
+             "Processor time that looking has taken.");
+  out.sample({}, snapshot.cpu_s);
   add_programs(snapshot.statuses, out);
   add_counters(snapshot.statuses, out);
   add_state(snapshot.view, snapshot.statuses, out);

@@ -38,10 +38,20 @@ void sort_by_start(Json& statuses) {
 Watch::Watch(std::string run_dir)
     : run_dir_(run_dir_checked(std::move(run_dir))), hops_(run_dir_) {}
 
-bool Watch::look() {
+// A directory that was removed meanwhile, or closed to us, is no reason to end.
+void Watch::find_statuses() {
   found_.before = std::exchange(found_.statuses, Json::array());
-  found_.statuses = cli::status_of_all(run_dir_);
-  sort_by_start(found_.statuses);
+  problem_.clear();
+  try {
+    found_.statuses = cli::status_of_all(run_dir_);
+    sort_by_start(found_.statuses);
+  } catch (const Error& error) {
+    problem_ = error.what();
+  }
+}
+
+bool Watch::look() {
+  find_statuses();
   for (const Json& status : found_.statuses) seen_.insert(status.value("name", "?"));
   find_gone();
   find_positions();
@@ -52,7 +62,8 @@ bool Watch::look() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   view_["time_ms"] = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
   view_["utc"] = utc_text(std::chrono::duration_cast<std::chrono::seconds>(now).count());
-  if (found_.statuses.empty()) view_["nothing_runs"] = cli::nothing_runs(run_dir_);
+  if (found_.statuses.empty())
+    view_["nothing_runs"] = problem_.empty() ? cli::nothing_runs(run_dir_) : problem_;
   return !found_.statuses.empty();
 }
 

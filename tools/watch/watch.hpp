@@ -19,17 +19,16 @@ class Watch {
   explicit Watch(std::string run_dir);
 
   // Takes as long as the slowest program takes to answer, a second at most for each that hangs.
-  // False: nothing runs there (any more).
+  // False: nothing runs there (any more), or it cannot be looked at; the view says which.
   bool look();
 
   // What the last look found.
   const control::Json& view() const noexcept { return view_; }
   const control::Json& statuses() const noexcept { return found_.statuses; }
   const RecentHops& hops() const noexcept { return hops_; }
-  // Whether any look found a program.
-  bool ever_ran() const noexcept { return !seen_.empty(); }
 
  private:
+  void find_statuses();
   void find_positions();
   void find_hops();
   void find_gone();
@@ -39,6 +38,7 @@ class Watch {
   control::Json view_;
   RecentHops hops_;
   std::set<std::string> seen_;
+  std::string problem_;  // why the last look failed
 };
 
 }  // namespace tickpath::watch

@@ -73,6 +73,18 @@ TEST_F(TraceTest, ShowsTheReplicationOfAPairWhereItHappens) {
   EXPECT_LT(place(Hop::kOegReplicated), place(Hop::kOegSent));
 }
 
+// A tool that watches has mapped what the program of before wrote.
+TEST_F(TraceTest, AFileThatIsReadStaysWholeWhereItsProgramStartsAnew) {
+  {
+    TraceWriter first(options("a.trace"));
+    first.stamp_at(Hop::kMdhRx, 7, {1'000});
+  }
+  const TraceFile mapped(path("a.trace"));
+  const TraceWriter second(options("a.trace"));
+  EXPECT_EQ(mapped.records()[0].time, 1'000u);
+  EXPECT_EQ(TraceFile(path("a.trace")).records()[0].time, 0u);
+}
+
 // A file may have any number; each is a tick's, an order's, or is left out. A tick's hop that is
 // numbered beyond the others once overran the row of its tick: AddressSanitizer would see it here.
 TEST_F(TraceTest, EveryNumberThatAFileCanHoldHasItsPlaceOrIsLeftOut) {

@@ -83,6 +83,7 @@ function line(columns, row, className) {
 function head(at, id, columns) {
   const row = at.createTHead().insertRow();
   columns.forEach(([title, , , , side], i) => {
+    if (!title) return row.append(element("td")); // buttons below it, and nothing to sort by
     const cell = element("th", undefined, side), button = element("button", title);
     cell.scope = "col";
     button.type = "button";
@@ -92,7 +93,7 @@ function head(at, id, columns) {
       draw(last);
     });
     cell.append(button);
-    row.append(cell);
+    return row.append(cell);
   });
 }
 
@@ -202,7 +203,7 @@ function drawStrategies(view) {
     ["fills", row => row.fills || 0, count],
     ["rejects", row => row.rejects || 0, count],
   ];
-  if (control) columns.push(["", () => "", (value, row) => killButton(row)]);
+  if (control) columns.splice(2, 0, ["", () => "", (value, row) => killButton(row)]);
   table("strategies", columns, view.strategies, view.strategies.length ? view.total : undefined);
 }
 
@@ -233,8 +234,6 @@ async function command(what, whom) {
 function drawLimits(view) {
   table("limits", [
     ["limit", row => row.whose + " " + row.limit, undefined, undefined, "text"],
-    ["value", row => row.value, (value, row) => /loss|notional/.test(row.limit) ? money(value) : count(value)],
-    ["at most", row => row.max, count],
     ["used", row => row.used, (value, row) => {
       const box = element("span"), meter = element("meter");
       meter.max = 1; meter.low = .8; meter.high = .999; meter.optimum = 0; meter.value = Math.min(1, value);
@@ -242,6 +241,8 @@ function drawLimits(view) {
       box.append(meter, " " + percent(value));
       return box;
     }, row => row.used >= 1 ? "alarm" : row.used >= .8 ? "warning" : ""],
+    ["value", row => row.value, (value, row) => /loss|notional/.test(row.limit) ? money(value) : count(value)],
+    ["at most", row => row.max, count],
   ], [...view.limits].sort((a, b) => b.used - a.used));
 }
 
