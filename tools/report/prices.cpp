@@ -30,9 +30,14 @@ book::Options book_options(std::uint64_t file_bytes) {
 // The books of a recording, and the middle of those that were asked for.
 class Middles {
  public:
-  Middles(const control::LongNames& names, const std::set<std::string>& symbols, const Grid& grid,
-          const book::Options& options)
-      : names_(names), wanted_(symbols), grid_(grid), books_(options), rows_(book::kLocatesMax) {}
+  Middles(std::uint8_t venue, const control::LongNames& names, const std::set<Listing>& listings,
+          const Grid& grid, const book::Options& options)
+      : venue_(venue),
+        names_(names),
+        wanted_(listings),
+        grid_(grid),
+        books_(options),
+        rows_(book::kLocatesMax) {}
 
   void take(double market_s, std::span<const std::byte> bytes) {
     locate_ = bytes.size() >= itch::kHeaderBytes ? itch::stock_locate(bytes.data()) : 0;
@@ -84,9 +89,9 @@ class Middles {
   void name_symbol(std::string_view symbol) {
     Row& row = rows_[locate_];
     if (std::exchange(row.named, true)) return;
-    const std::string name(names_.name_of(symbol));
-    if (!wanted_.contains(name)) return;
-    auto& path = paths_[name];
+    const Listing listing{venue_, names_.name_of(symbol)};
+    if (!wanted_.contains(listing)) return;
+    auto& path = paths_[listing];
     path.resize(grid_.points, std::numeric_limits<double>::quiet_NaN());
     row.path = &path;
     followed_.push_back(locate_);
@@ -105,8 +110,9 @@ class Middles {
       }
   }
 
+  std::uint8_t venue_;
   const control::LongNames& names_;
-  const std::set<std::string>& wanted_;
+  const std::set<Listing>& wanted_;
   const Grid& grid_;
   book::LevelBookSet books_;
   itch::TradingDay day_;
@@ -124,7 +130,8 @@ std::size_t Grid::index_of(double market_s) const {
   return std::min(static_cast<std::size_t>((market_s - first) / step), points - 1);
 }
 
-std::vector<Replayed> replayed_in(const std::vector<std::string>& run_dirs) {
+std::vector<Replayed> replayed_in(const std::vector<std::string>& run_dirs,
+                                  const std::vector<control::Summary>& summaries) {
   std::vector<Replayed> found;
   const std::string ending = ".ledger.json";
   for (const std::string& run_dir : run_dirs) {
@@ -134,7 +141,11 @@ std::vector<Replayed> replayed_in(const std::vector<std::string>& run_dirs) {
       std::ifstream file(entry.path());
       const auto ledger = nlohmann::json::parse(file, nullptr, false);
       if (ledger.is_discarded()) throw Error(entry.path().string() + " is damaged: no JSON");
-      found.push_back({ledger.value("recording", ""), ledger.value("recording_stock", ""),
+      const std::string file_name = entry.path().filename();
+      const std::string name = file_name.substr(0, file_name.size() - ending.size());
+      const auto summary = std::ranges::find(summaries, name, &control::Summary::name);
+      const std::uint8_t venue = summary == summaries.end() ? std::uint8_t{0} : summary->venue;
+      found.push_back({venue, ledger.value("recording", ""), ledger.value("recording_stock", ""),
                        ledger.value("recording_messages", std::uint64_t{0}),
                        ledger.value("recording_digest", "")});
     }
@@ -144,7 +155,7 @@ std::vector<Replayed> replayed_in(const std::vector<std::string>& run_dirs) {
 }
 
 std::string add_prices(const Replayed& replayed, const control::LongNames& names,
-                       const std::set<std::string>& symbols, const Grid& grid, PricePaths& paths) {
+                       const std::set<Listing>& listings, const Grid& grid, PricePaths& paths) {
   if (replayed.path.empty()) return "the run names no recording";
   if (replayed.messages > kMessagesMax)
     return replayed.path + " has more than " + std::to_string(kMessagesMax) + " messages";
@@ -154,7 +165,8 @@ std::string add_prices(const Replayed& replayed, const control::LongNames& names
   } catch (const Error& error) {
     return error.what();
   }
-  Middles middles(names, symbols, grid, book_options(recording->file_bytes_total()));
+  Middles middles(replayed.venue, names, listings, grid,
+                  book_options(recording->file_bytes_total()));
   itch::MessageDigest digest;
   itch::RecordedMessage message;
   std::uint64_t read = 0;

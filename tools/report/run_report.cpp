@@ -163,14 +163,14 @@ ordered_json results_json(const cli::RunResults& results) {
 // Prices of what was traded; says where they are from.
 std::string read_prices(const std::vector<std::string>& run_dirs, const cli::RunResults& results,
                         const MarketClock& clock, const Grid& grid, PricePaths& paths) {
-  const std::set<std::string> symbols = traded_symbols(results.venues);
-  if (symbols.empty()) return {};
+  const std::set<Listing> listings = traded_listings(results.venues);
+  if (listings.empty()) return {};
   std::string why = "the run names no recording";
   if (!clock.is_market_time())
     why = "the times of the market are not known";
   else
-    for (const Replayed& each : replayed_in(run_dirs)) {
-      why = add_prices(each, results.names, symbols, grid, paths);
+    for (const Replayed& each : replayed_in(run_dirs, results.summaries)) {
+      why = add_prices(each, results.names, listings, grid, paths);
       if (!why.empty()) break;
     }
   if (why.empty()) return "Prices are the middle of the recording's best bid and ask.";
@@ -235,7 +235,7 @@ Pairs head_of(const std::vector<std::string>& run_dirs, const Traced& traced,
   const WallSpan wall = span_of(traced, results);
   if (wall.end_ns != 0)
     head.emplace_back("Time", utc_text_ns(wall.begin_ns, 3) + " to " + utc_text_ns(wall.end_ns, 3));
-  for (const Replayed& each : replayed_in(run_dirs))
+  for (const Replayed& each : replayed_in(run_dirs, results.summaries))
     head.emplace_back("Recording", each.path + ", " + cli::grouped(each.messages) +
                                        " messages, digest " + each.digest);
   if (!traced.files.empty()) {

@@ -8,7 +8,6 @@ function timeAxes(format) {
     y: {axisLabelFormatter: format, axisLabelWidth: 64},
   };
 }
-const compact = new Intl.NumberFormat("en-US", {notation: "compact", maximumFractionDigits: 1});
 
 function seriesReadout(names, format) {
   return (row) => [
