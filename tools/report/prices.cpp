@@ -41,11 +41,12 @@ class Middles {
 
   void take(double market_s, std::span<const std::byte> bytes) {
     locate_ = bytes.size() >= itch::kHeaderBytes ? itch::stock_locate(bytes.data()) : 0;
-    if (market_s >= grid_.first) advance(grid_.index_of(market_s));
+    // The last point has the books as they end.
+    while (next_ + 1 < grid_.points && grid_.at(next_) < market_s) note();
     (void)itch::decode(bytes, *this);
   }
   PricePaths finish() {
-    advance(grid_.points);
+    while (next_ < grid_.points) note();
     return std::move(paths_);
   }
 
@@ -96,18 +97,18 @@ class Middles {
     row.path = &path;
     followed_.push_back(locate_);
   }
-  // Points before `until` have the books as they are.
-  void advance(std::size_t until) {
-    for (; next_ < until; ++next_)
-      for (const book::Locate locate : followed_) {
-        Row& row = rows_[locate];
-        const book::Quote bid = books_.best(locate, Side::kBuy);
-        const book::Quote ask = books_.best(locate, Side::kSell);
-        if (bid.shares != 0 && ask.shares != 0)
-          row.last =
-              (static_cast<double>(bid.price) + static_cast<double>(ask.price)) / 2 / kUnitsInPrice;
-        (*row.path)[next_] = row.last;
-      }
+  // The next point has the books as they are.
+  void note() {
+    for (const book::Locate locate : followed_) {
+      Row& row = rows_[locate];
+      const book::Quote bid = books_.best(locate, Side::kBuy);
+      const book::Quote ask = books_.best(locate, Side::kSell);
+      if (bid.shares != 0 && ask.shares != 0)
+        row.last =
+            (static_cast<double>(bid.price) + static_cast<double>(ask.price)) / 2 / kUnitsInPrice;
+      (*row.path)[next_] = row.last;
+    }
+    ++next_;
   }
 
   std::uint8_t venue_;
@@ -124,11 +125,6 @@ class Middles {
 };
 
 }  // namespace
-
-std::size_t Grid::index_of(double market_s) const {
-  if (points == 0 || market_s <= first) return 0;
-  return std::min(static_cast<std::size_t>((market_s - first) / step), points - 1);
-}
 
 std::vector<Replayed> replayed_in(const std::vector<std::string>& run_dirs,
                                   const std::vector<control::Summary>& summaries) {

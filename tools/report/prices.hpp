@@ -19,8 +19,6 @@ struct Grid {
   double step = 1;
   std::size_t points = 0;
   double at(std::size_t index) const { return first + step * static_cast<double>(index); }
-  // The last point that is not after it; the first one for a time before it.
-  std::size_t index_of(double market_s) const;
 };
 
 // A symbol at a venue; 0: the only one.

@@ -85,12 +85,5 @@ TEST(Holdings, OfManyFillsEvenlySpreadOnesAreShownAndAllAreCounted) {
   EXPECT_NEAR(instruments[0]["fills"].back()[0].get<double>(), 2.999, 1e-6);
 }
 
-TEST(Holdings, APointOfTheGridIsTheLastOneThatIsNotAfterATime) {
-  EXPECT_EQ(kGrid.index_of(-1), 0u);
-  EXPECT_EQ(kGrid.index_of(2.99), 2u);
-  EXPECT_EQ(kGrid.index_of(3), 3u);
-  EXPECT_EQ(kGrid.index_of(99), 4u);
-}
-
 }  // namespace
 }  // namespace tickpath::report
