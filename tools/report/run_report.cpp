@@ -257,6 +257,14 @@ std::string figure_time(std::int64_t ns) {
   return value < 999.5e6 ? formatted("%.3g ms", value / 1e6) : formatted("%.3g s", value / 1e9);
 }
 
+// "-1,683.59" of 1/10,000.
+std::string money_figure(std::int64_t value) {
+  const auto cents =
+      static_cast<std::uint64_t>(std::llround(std::abs(static_cast<double>(value)) / 1e2));
+  return (value < 0 ? "-" : "+") + cli::grouped(cents / 100) +
+         formatted(".%02u", static_cast<unsigned>(cents % 100));
+}
+
 Pairs figures_of(const Traced& traced, const cli::RunResults& results) {
   Pairs figures;
   if (traced.headline != nullptr) {
@@ -280,7 +288,7 @@ Pairs figures_of(const Traced& traced, const cli::RunResults& results) {
   if (const auto by_strategy = cli::results_of(results.summaries)) {
     std::int64_t profit = 0;
     for (const auto& [strategy, each] : *by_strategy) profit += each.realised + each.unrealised;
-    figures.emplace_back("P&L, by risk", formatted("%+.2f", static_cast<double>(profit) / 1e4));
+    figures.emplace_back("P&L, by risk", money_figure(profit));
   }
   return figures;
 }
