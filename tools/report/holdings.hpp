@@ -21,8 +21,8 @@ inline constexpr std::size_t kPointsOfOne = 1'000;  // fills, and orders, of one
 std::set<Listing> traded_listings(std::span<const cli::VenueTrades> venues);
 
 // {"times": [...], "strategies": [{"name", "pnl", "net", "gross"}]}, in currency units. P&L is cash
-// and shares at their price, less fees; exposure is shares at their price: net, and the sum of what
-// is long and short. Where `paths` has no price of a symbol, its last fill's stands for it.
+// and shares at their price, less fees. Exposure is shares at their price: net, and the sum of long
+// and short. Where `paths` has no price of a symbol, its last fill's stands for it.
 nlohmann::ordered_json curves_json(std::span<const cli::VenueTrades> venues,
                                    const MarketClock& clock, const Grid& grid,
                                    const PricePaths& paths);
