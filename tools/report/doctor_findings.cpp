@@ -18,8 +18,8 @@ struct Explains {
   std::string_view finding;  // what its id begins with
   std::string_view hop;      // that it makes slow
 };
-// Programs hand over by memory that they poll, so that what stops a thread shows at the hop in
-// which the next one looks; what the network stack does shows where packets come and go.
+// Programs poll the memory in which others leave messages. So a thread that is stopped shows at the
+// hop in which the next one looks there. The network stack shows where packets come and go.
 constexpr auto kExplains = std::to_array<Explains>({
     {"net.rmem_max", "mdh.kernel_rx -> mdh.rx"},
     {"irq.", "sim.sent -> mdh.kernel_rx"},

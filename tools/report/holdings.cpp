@@ -26,13 +26,14 @@ struct Held {
   std::int64_t cash = 0;
 };
 struct Strategy {
-  std::map<std::string, Held> held;  // by symbol
+  std::map<Listing, Held> held;
   double fees = 0;
 };
 using Strategies = std::map<std::uint8_t, Strategy>;
 
 struct TimedFill {
   double at;  // market seconds
+  Listing listing;
   const cli::TradedFill* fill;
 };
 
@@ -41,7 +42,7 @@ std::vector<TimedFill> fills_in_time(std::span<const cli::VenueTrades> venues,
   std::vector<TimedFill> fills;
   for (const cli::VenueTrades& venue : venues)
     for (const cli::TradedFill& fill : venue.trades.fills)
-      fills.push_back({clock.at(fill.time_ns), &fill});
+      fills.push_back({clock.at(fill.time_ns), {venue.venue, fill.symbol}, &fill});
   std::ranges::stable_sort(fills, {}, &TimedFill::at);
   return fills;
 }
@@ -51,7 +52,7 @@ Strategies carried_in(std::span<const cli::VenueTrades> venues) {
   for (const cli::VenueTrades& venue : venues) {
     for (const cli::TradedOrder& order : venue.trades.orders) strategies[order.strategy];
     for (const cli::CarriedPosition& each : venue.trades.carried) {
-      Held& held = strategies[each.strategy].held[each.symbol];
+      Held& held = strategies[each.strategy].held[{venue.venue, each.symbol}];
       held.shares += each.shares;
       held.cash += each.cash;
     }
@@ -64,20 +65,21 @@ class Valuation {
  public:
   explicit Valuation(const PricePaths& paths) : paths_(paths) {}
 
-  void book(const cli::TradedFill& fill, Strategies& strategies) {
+  void book(const TimedFill& each, Strategies& strategies) {
+    const cli::TradedFill& fill = *each.fill;
     Strategy& strategy = strategies[fill.strategy];
-    Held& held = strategy.held[fill.symbol];
+    Held& held = strategy.held[each.listing];
     trading::apply_fill(cli::fill_of(fill), held.shares, held.cash);
     strategy.fees += static_cast<double>(fill.fee) / kUnitsInFees;
-    last_[fill.symbol] = price_of(fill);
+    last_[each.listing] = price_of(fill);
   }
   struct Values {
     double pnl = 0, net = 0, gross = 0;
   };
   Values of(const Strategy& strategy, std::size_t point) const {
     Values values{.pnl = -strategy.fees};
-    for (const auto& [symbol, held] : strategy.held) {
-      const double worth = static_cast<double>(held.shares) * price(symbol, point);
+    for (const auto& [listing, held] : strategy.held) {
+      const double worth = static_cast<double>(held.shares) * price(listing, point);
       values.pnl += static_cast<double>(held.cash) / kUnitsInCash + worth;
       values.net += worth;
       values.gross += std::abs(worth);
@@ -86,14 +88,14 @@ class Valuation {
   }
 
  private:
-  double price(const std::string& symbol, std::size_t point) const {
-    if (const auto path = paths_.find(symbol); path != paths_.end())
+  double price(const Listing& listing, std::size_t point) const {
+    if (const auto path = paths_.find(listing); path != paths_.end())
       if (const double middle = path->second[point]; !std::isnan(middle)) return middle;
-    const auto last = last_.find(symbol);
+    const auto last = last_.find(listing);
     return last == last_.end() ? 0 : last->second;
   }
   const PricePaths& paths_;
-  std::map<std::string, double> last_;  // price of the last fill
+  std::map<Listing, double> last_;  // price of the last fill
 };
 
 // Evenly spread ones of a list that is too long, first and last among them.
@@ -105,12 +107,12 @@ ordered_json thinned(std::vector<ordered_json> rows) {
   return some;
 }
 
-ordered_json fills_of(const std::vector<TimedFill>& fills, const std::string& symbol,
+ordered_json fills_of(const std::vector<TimedFill>& fills, const Listing& listing,
                       std::size_t& all) {
   std::vector<ordered_json> rows;
   for (const TimedFill& each : fills) {
     const cli::TradedFill& fill = *each.fill;
-    if (fill.symbol != symbol || fill.kind == wire::ReportKind::kFillCanceled) continue;
+    if (each.listing != listing || fill.kind == wire::ReportKind::kFillCanceled) continue;
     const auto shares = static_cast<std::int64_t>(fill.shares);
     rows.push_back(ordered_json::array(
         {rounded(each.at, 1e6), price_of(fill), fill.side == Side::kBuy ? shares : -shares,
@@ -121,11 +123,11 @@ ordered_json fills_of(const std::vector<TimedFill>& fills, const std::string& sy
 }
 
 ordered_json orders_of(std::span<const cli::VenueTrades> venues, const MarketClock& clock,
-                       const std::string& symbol, std::size_t& all) {
+                       const Listing& listing, std::size_t& all) {
   std::vector<ordered_json> rows;
   for (const cli::VenueTrades& venue : venues)
     for (const cli::TradedOrder& order : venue.trades.orders) {
-      if (order.symbol != symbol || order.price == 0) continue;
+      if (Listing{venue.venue, order.symbol} != listing || order.price == 0) continue;
       const auto shares = static_cast<std::int64_t>(order.shares);
       rows.push_back(ordered_json::array(
           {rounded(clock.at(order.sent_ns), 1e6), order.price / kUnitsInCash,
@@ -136,17 +138,17 @@ ordered_json orders_of(std::span<const cli::VenueTrades> venues, const MarketClo
 }
 
 ordered_json held_in(std::span<const cli::VenueTrades> venues, const std::vector<TimedFill>& fills,
-                     const std::string& symbol, const Grid& grid) {
+                     const Listing& listing, const Grid& grid) {
   std::map<std::uint8_t, std::int64_t> shares;
   std::vector<ordered_json> rows;
   for (const auto& [strategy, each] : carried_in(venues))
-    if (const auto held = each.held.find(symbol); held != each.held.end()) {
+    if (const auto held = each.held.find(listing); held != each.held.end()) {
       shares[strategy] = held->second.shares;
       rows.push_back(
           ordered_json::array({grid.first, std::to_string(strategy), held->second.shares}));
     }
   for (const TimedFill& each : fills) {
-    if (each.fill->symbol != symbol) continue;
+    if (each.listing != listing) continue;
     std::int64_t cash = 0;
     std::int64_t& held = shares[each.fill->strategy];
     trading::apply_fill(cli::fill_of(*each.fill), held, cash);
@@ -156,27 +158,33 @@ ordered_json held_in(std::span<const cli::VenueTrades> venues, const std::vector
   return thinned(std::move(rows));
 }
 
-std::vector<std::string> most_filled(const std::vector<TimedFill>& fills) {
-  std::map<std::string, std::size_t> counts;
-  for (const TimedFill& each : fills) ++counts[each.fill->symbol];
-  std::vector<std::pair<std::string, std::size_t>> sorted(counts.begin(), counts.end());
+std::vector<Listing> most_filled(const std::vector<TimedFill>& fills) {
+  std::map<Listing, std::size_t> counts;
+  for (const TimedFill& each : fills) ++counts[each.listing];
+  std::vector<std::pair<Listing, std::size_t>> sorted(counts.begin(), counts.end());
   std::ranges::stable_sort(sorted,
                            [](const auto& a, const auto& b) { return a.second > b.second; });
-  std::vector<std::string> symbols;
-  for (const auto& [symbol, count] : sorted)
-    if (symbols.size() < kInstruments) symbols.push_back(symbol);
-  return symbols;
+  std::vector<Listing> listings;
+  for (const auto& [listing, count] : sorted)
+    if (listings.size() < kInstruments) listings.push_back(listing);
+  return listings;
+}
+
+std::string name_of(const Listing& listing) {
+  return listing.second + (listing.first == 0 ? "" : " at venue " + std::to_string(listing.first));
 }
 
 }  // namespace
 
-std::set<std::string> traded_symbols(std::span<const cli::VenueTrades> venues) {
-  std::set<std::string> symbols;
+std::set<Listing> traded_listings(std::span<const cli::VenueTrades> venues) {
+  std::set<Listing> listings;
   for (const cli::VenueTrades& venue : venues) {
-    for (const cli::TradedFill& fill : venue.trades.fills) symbols.insert(fill.symbol);
-    for (const cli::CarriedPosition& each : venue.trades.carried) symbols.insert(each.symbol);
+    for (const cli::TradedFill& fill : venue.trades.fills)
+      listings.insert({venue.venue, fill.symbol});
+    for (const cli::CarriedPosition& each : venue.trades.carried)
+      listings.insert({venue.venue, each.symbol});
   }
-  return symbols;
+  return listings;
 }
 
 ordered_json curves_json(std::span<const cli::VenueTrades> venues, const MarketClock& clock,
@@ -191,7 +199,7 @@ ordered_json curves_json(std::span<const cli::VenueTrades> venues, const MarketC
   for (std::size_t point = 0; point < grid.points; ++point) {
     const bool last = point + 1 == grid.points;
     for (; next != fills.end() && (last || next->at <= grid.at(point)); ++next)
-      valuation.book(*next->fill, strategies);
+      valuation.book(*next, strategies);
     times.push_back(rounded(grid.at(point), 1e3));
     for (const auto& [id, strategy] : strategies)
       curves[id].push_back(valuation.of(strategy, point));
@@ -213,22 +221,22 @@ ordered_json instruments_json(std::span<const cli::VenueTrades> venues, const Ma
                               const Grid& grid, const PricePaths& paths) {
   const std::vector<TimedFill> fills = fills_in_time(venues, clock);
   ordered_json rows = ordered_json::array();
-  for (const std::string& symbol : most_filled(fills)) {
+  for (const Listing& listing : most_filled(fills)) {
     ordered_json mid = ordered_json::array();
-    if (const auto path = paths.find(symbol); path != paths.end())
+    if (const auto path = paths.find(listing); path != paths.end())
       for (const double each : path->second)
         mid.push_back(std::isnan(each) ? ordered_json() : ordered_json(rounded(each, 1e5)));
     std::size_t fills_all = 0;
     std::size_t orders_all = 0;
-    ordered_json its_fills = fills_of(fills, symbol, fills_all);
-    ordered_json its_orders = orders_of(venues, clock, symbol, orders_all);
-    rows.push_back({{"symbol", symbol},
+    ordered_json its_fills = fills_of(fills, listing, fills_all);
+    ordered_json its_orders = orders_of(venues, clock, listing, orders_all);
+    rows.push_back({{"symbol", name_of(listing)},
                     {"fills_all", fills_all},
                     {"orders_all", orders_all},
                     {"mid", std::move(mid)},
                     {"fills", std::move(its_fills)},
                     {"orders", std::move(its_orders)},
-                    {"held", held_in(venues, fills, symbol, grid)}});
+                    {"held", held_in(venues, fills, listing, grid)}});
   }
   return rows;
 }

@@ -17,19 +17,20 @@ namespace tickpath::report {
 inline constexpr std::size_t kInstruments = 12;     // with a chart of their own: the most filled
 inline constexpr std::size_t kPointsOfOne = 1'000;  // fills, and orders, of one of these
 
-// Symbols in which somebody had a fill or holds a position.
-std::set<std::string> traded_symbols(std::span<const cli::VenueTrades> venues);
+// Where somebody had a fill or holds a position.
+std::set<Listing> traded_listings(std::span<const cli::VenueTrades> venues);
 
 // {"times": [...], "strategies": [{"name", "pnl", "net", "gross"}]}, in currency units. P&L is cash
-// and shares at their price, less fees; exposure is shares at their price: net, and the sum of what
-// is long and short. Where `paths` has no price of a symbol, its last fill's stands for it.
+// and shares at their price, less fees. Exposure is shares at their price: net, and the sum of long
+// and short. Where `paths` has no price of a symbol, its last fill's stands for it.
 nlohmann::ordered_json curves_json(std::span<const cli::VenueTrades> venues,
                                    const MarketClock& clock, const Grid& grid,
                                    const PricePaths& paths);
 
-// [{"symbol", "fills_all", "orders_all", "mid": [price at each time], "fills": [[time, price,
-// shares, strategy, order]...], "orders": [[time, price, shares, strategy]...], "held": [[time,
-// strategy, shares]...]}]; of more than kPointsOfOne evenly spread ones. Sold shares are below 0.
+// [{"symbol" ("ZAAA", of several venues "ZAAA at venue 2"), "fills_all", "orders_all", "mid":
+// [price at each time], "fills": [[time, price, shares, strategy, order]...], "orders": [[time,
+// price, shares, strategy]...], "held": [[time, strategy, shares]...]}]; of more than kPointsOfOne
+// evenly spread ones. Sold shares are below 0.
 nlohmann::ordered_json instruments_json(std::span<const cli::VenueTrades> venues,
                                         const MarketClock& clock, const Grid& grid,
                                         const PricePaths& paths);

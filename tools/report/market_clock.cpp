@@ -2,16 +2,64 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tickpath::report {
 namespace {
 
 constexpr std::int64_t kDayNs = 86'400'000'000'000;
+constexpr std::int64_t kWindowNs = 100'000'000;
+
+using Known = MarketClock::Known;
+
+// By the machine's time, days go on, and both times ascend.
+std::vector<Known> ascending(std::vector<Known> known) {
+  std::ranges::sort(known, {}, &Known::realtime_ns);
+  std::vector<Known> points;
+  std::int64_t day_ns = 0;
+  for (Known each : known) {
+    each.market_ns += day_ns;
+    if (!points.empty()) {
+      const Known& last = points.back();
+      if (each.market_ns + kDayNs / 2 < last.market_ns) {
+        day_ns += kDayNs;
+        each.market_ns += kDayNs;
+      }
+      if (each.market_ns <= last.market_ns || each.realtime_ns <= last.realtime_ns) continue;
+    }
+    points.push_back(each);
+  }
+  return points;
+}
+
+// The least late of each window, and the first and the last one beside a gap between windows.
+std::vector<Known> least_late(const std::vector<Known>& points) {
+  std::vector<Known> kept;
+  const auto keep = [&](const Known& point) {
+    if (kept.empty() || kept.back().realtime_ns < point.realtime_ns) kept.push_back(point);
+  };
+  for (std::size_t begin = 0; begin < points.size();) {
+    std::size_t end = begin;
+    std::size_t best = begin;
+    for (; end < points.size() && points[end].realtime_ns < points[begin].realtime_ns + kWindowNs;
+         ++end)
+      if (points[end].market_ns - points[end].realtime_ns >
+          points[best].market_ns - points[best].realtime_ns)
+        best = end;
+    const auto away = [&](std::size_t from, std::size_t to) {
+      return points[to].realtime_ns - points[from].realtime_ns > kWindowNs;
+    };
+    if (begin == 0 || away(begin - 1, begin)) keep(points[begin]);
+    keep(points[best]);
+    if (end == points.size() || away(end - 1, end)) keep(points[end - 1]);
+    begin = end;
+  }
+  return kept;
+}
 
 // A straight line through the two points beside `value`, or through the first and the last one.
-double interpolated(const std::vector<MarketClock::Known>& points,
-                    std::int64_t MarketClock::Known::*from, std::int64_t MarketClock::Known::*to,
-                    double value) {
+double interpolated(const std::vector<Known>& points, std::int64_t Known::*from,
+                    std::int64_t Known::*to, double value) {
   const auto after = std::ranges::upper_bound(
       points, value, {}, [&](const auto& point) { return static_cast<double>(point.*from); });
   const bool inside = after != points.begin() && after != points.end();
@@ -25,22 +73,8 @@ double interpolated(const std::vector<MarketClock::Known>& points,
 
 }  // namespace
 
-MarketClock::MarketClock(std::vector<Known> known, std::int64_t start_ns) : start_ns_(start_ns) {
-  std::ranges::sort(known, {}, &Known::realtime_ns);
-  std::int64_t day_ns = 0;
-  for (Known each : known) {
-    each.market_ns += day_ns;
-    if (!points_.empty()) {
-      const Known& last = points_.back();
-      if (each.market_ns + kDayNs / 2 < last.market_ns) {
-        day_ns += kDayNs;
-        each.market_ns += kDayNs;
-      }
-      if (each.market_ns <= last.market_ns || each.realtime_ns <= last.realtime_ns) continue;
-    }
-    points_.push_back(each);
-  }
-}
+MarketClock::MarketClock(std::vector<Known> known, std::int64_t start_ns)
+    : points_(least_late(ascending(std::move(known)))), start_ns_(start_ns) {}
 
 double MarketClock::at(std::int64_t realtime_ns) const noexcept {
   if (!is_market_time()) return static_cast<double>(realtime_ns - start_ns_) * 1e-9;

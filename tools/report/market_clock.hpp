@@ -6,8 +6,10 @@
 
 namespace tickpath::report {
 
-// Between two moments of which both times are known, time passes evenly; before the first and after
-// the last one at the pace of the whole run. Tools only; immutable once built.
+// Between two moments of which both times are known, time passes evenly. Before the first and after
+// the last one it passes at the pace of the whole run. A program knows the market's time late,
+// never early. So the least late one of each tenth of a second counts, and those beside a pause.
+// Tools only; immutable once built.
 class MarketClock {
  public:
   struct Known {

@@ -30,17 +30,23 @@ book::Options book_options(std::uint64_t file_bytes) {
 // The books of a recording, and the middle of those that were asked for.
 class Middles {
  public:
-  Middles(const control::LongNames& names, const std::set<std::string>& symbols, const Grid& grid,
-          const book::Options& options)
-      : names_(names), wanted_(symbols), grid_(grid), books_(options), rows_(book::kLocatesMax) {}
+  Middles(std::uint8_t venue, const control::LongNames& names, const std::set<Listing>& listings,
+          const Grid& grid, const book::Options& options)
+      : venue_(venue),
+        names_(names),
+        wanted_(listings),
+        grid_(grid),
+        books_(options),
+        rows_(book::kLocatesMax) {}
 
   void take(double market_s, std::span<const std::byte> bytes) {
     locate_ = bytes.size() >= itch::kHeaderBytes ? itch::stock_locate(bytes.data()) : 0;
-    if (market_s >= grid_.first) advance(grid_.index_of(market_s));
+    // The last point has the books as they end.
+    while (next_ + 1 < grid_.points && grid_.at(next_) < market_s) note();
     (void)itch::decode(bytes, *this);
   }
   PricePaths finish() {
-    advance(grid_.points);
+    while (next_ < grid_.points) note();
     return std::move(paths_);
   }
 
@@ -84,29 +90,30 @@ class Middles {
   void name_symbol(std::string_view symbol) {
     Row& row = rows_[locate_];
     if (std::exchange(row.named, true)) return;
-    const std::string name(names_.name_of(symbol));
-    if (!wanted_.contains(name)) return;
-    auto& path = paths_[name];
+    const Listing listing{venue_, names_.name_of(symbol)};
+    if (!wanted_.contains(listing)) return;
+    auto& path = paths_[listing];
     path.resize(grid_.points, std::numeric_limits<double>::quiet_NaN());
     row.path = &path;
     followed_.push_back(locate_);
   }
-  // Points before `until` have the books as they are.
-  void advance(std::size_t until) {
-    for (; next_ < until; ++next_)
-      for (const book::Locate locate : followed_) {
-        Row& row = rows_[locate];
-        const book::Quote bid = books_.best(locate, Side::kBuy);
-        const book::Quote ask = books_.best(locate, Side::kSell);
-        if (bid.shares != 0 && ask.shares != 0)
-          row.last =
-              (static_cast<double>(bid.price) + static_cast<double>(ask.price)) / 2 / kUnitsInPrice;
-        (*row.path)[next_] = row.last;
-      }
+  // The next point has the books as they are.
+  void note() {
+    for (const book::Locate locate : followed_) {
+      Row& row = rows_[locate];
+      const book::Quote bid = books_.best(locate, Side::kBuy);
+      const book::Quote ask = books_.best(locate, Side::kSell);
+      if (bid.shares != 0 && ask.shares != 0)
+        row.last =
+            (static_cast<double>(bid.price) + static_cast<double>(ask.price)) / 2 / kUnitsInPrice;
+      (*row.path)[next_] = row.last;
+    }
+    ++next_;
   }
 
+  std::uint8_t venue_;
   const control::LongNames& names_;
-  const std::set<std::string>& wanted_;
+  const std::set<Listing>& wanted_;
   const Grid& grid_;
   book::LevelBookSet books_;
   itch::TradingDay day_;
@@ -119,12 +126,8 @@ class Middles {
 
 }  // namespace
 
-std::size_t Grid::index_of(double market_s) const {
-  if (points == 0 || market_s <= first) return 0;
-  return std::min(static_cast<std::size_t>((market_s - first) / step), points - 1);
-}
-
-std::vector<Replayed> replayed_in(const std::vector<std::string>& run_dirs) {
+std::vector<Replayed> replayed_in(const std::vector<std::string>& run_dirs,
+                                  const std::vector<control::Summary>& summaries) {
   std::vector<Replayed> found;
   const std::string ending = ".ledger.json";
   for (const std::string& run_dir : run_dirs) {
@@ -134,7 +137,11 @@ std::vector<Replayed> replayed_in(const std::vector<std::string>& run_dirs) {
       std::ifstream file(entry.path());
       const auto ledger = nlohmann::json::parse(file, nullptr, false);
       if (ledger.is_discarded()) throw Error(entry.path().string() + " is damaged: no JSON");
-      found.push_back({ledger.value("recording", ""), ledger.value("recording_stock", ""),
+      const std::string file_name = entry.path().filename();
+      const std::string name = file_name.substr(0, file_name.size() - ending.size());
+      const auto summary = std::ranges::find(summaries, name, &control::Summary::name);
+      const std::uint8_t venue = summary == summaries.end() ? std::uint8_t{0} : summary->venue;
+      found.push_back({venue, ledger.value("recording", ""), ledger.value("recording_stock", ""),
                        ledger.value("recording_messages", std::uint64_t{0}),
                        ledger.value("recording_digest", "")});
     }
@@ -144,7 +151,7 @@ std::vector<Replayed> replayed_in(const std::vector<std::string>& run_dirs) {
 }
 
 std::string add_prices(const Replayed& replayed, const control::LongNames& names,
-                       const std::set<std::string>& symbols, const Grid& grid, PricePaths& paths) {
+                       const std::set<Listing>& listings, const Grid& grid, PricePaths& paths) {
   if (replayed.path.empty()) return "the run names no recording";
   if (replayed.messages > kMessagesMax)
     return replayed.path + " has more than " + std::to_string(kMessagesMax) + " messages";
@@ -154,7 +161,8 @@ std::string add_prices(const Replayed& replayed, const control::LongNames& names
   } catch (const Error& error) {
     return error.what();
   }
-  Middles middles(names, symbols, grid, book_options(recording->file_bytes_total()));
+  Middles middles(replayed.venue, names, listings, grid,
+                  book_options(recording->file_bytes_total()));
   itch::MessageDigest digest;
   itch::RecordedMessage message;
   std::uint64_t read = 0;

@@ -163,14 +163,14 @@ ordered_json results_json(const cli::RunResults& results) {
 // Prices of what was traded; says where they are from.
 std::string read_prices(const std::vector<std::string>& run_dirs, const cli::RunResults& results,
                         const MarketClock& clock, const Grid& grid, PricePaths& paths) {
-  const std::set<std::string> symbols = traded_symbols(results.venues);
-  if (symbols.empty()) return {};
+  const std::set<Listing> listings = traded_listings(results.venues);
+  if (listings.empty()) return {};
   std::string why = "the run names no recording";
   if (!clock.is_market_time())
     why = "the times of the market are not known";
   else
-    for (const Replayed& each : replayed_in(run_dirs)) {
-      why = add_prices(each, results.names, symbols, grid, paths);
+    for (const Replayed& each : replayed_in(run_dirs, results.summaries)) {
+      why = add_prices(each, results.names, listings, grid, paths);
       if (!why.empty()) break;
     }
   if (why.empty()) return "Prices are the middle of the recording's best bid and ask.";
@@ -235,7 +235,7 @@ Pairs head_of(const std::vector<std::string>& run_dirs, const Traced& traced,
   const WallSpan wall = span_of(traced, results);
   if (wall.end_ns != 0)
     head.emplace_back("Time", utc_text_ns(wall.begin_ns, 3) + " to " + utc_text_ns(wall.end_ns, 3));
-  for (const Replayed& each : replayed_in(run_dirs))
+  for (const Replayed& each : replayed_in(run_dirs, results.summaries))
     head.emplace_back("Recording", each.path + ", " + cli::grouped(each.messages) +
                                        " messages, digest " + each.digest);
   if (!traced.files.empty()) {
@@ -255,6 +255,14 @@ std::string figure_time(std::int64_t ns) {
   if (value < 999.5) return formatted("%.0f ns", value);
   if (value < 999.5e3) return formatted("%.3g µs", value / 1e3);
   return value < 999.5e6 ? formatted("%.3g ms", value / 1e6) : formatted("%.3g s", value / 1e9);
+}
+
+// "-1,683.59" of 1/10,000.
+std::string money_figure(std::int64_t value) {
+  const auto cents =
+      static_cast<std::uint64_t>(std::llround(std::abs(static_cast<double>(value)) / 1e2));
+  return (value < 0 ? "-" : "+") + cli::grouped(cents / 100) +
+         formatted(".%02u", static_cast<unsigned>(cents % 100));
 }
 
 Pairs figures_of(const Traced& traced, const cli::RunResults& results) {
@@ -280,7 +288,7 @@ Pairs figures_of(const Traced& traced, const cli::RunResults& results) {
   if (const auto by_strategy = cli::results_of(results.summaries)) {
     std::int64_t profit = 0;
     for (const auto& [strategy, each] : *by_strategy) profit += each.realised + each.unrealised;
-    figures.emplace_back("P&L, by risk", formatted("%+.2f", static_cast<double>(profit) / 1e4));
+    figures.emplace_back("P&L, by risk", money_figure(profit));
   }
   return figures;
 }

@@ -35,7 +35,7 @@ TEST(Holdings, AreValuedByThePriceOfTheirTime) {
   // 100 bought at 10.00 for a fee of 0.50, of which 40 are sold at 11.00.
   auto venues = trades({fill(1.5, Side::kBuy, 100, 100'000), fill(3.5, Side::kSell, 40, 110'000)});
   venues[0].trades.fills[0].fee = 500'000;
-  const PricePaths paths{{"ZAAA", {9, 10, 10.5, 10.5, 12}}};
+  const PricePaths paths{{{0, "ZAAA"}, {9, 10, 10.5, 10.5, 12}}};
   const json curves = curves_json(venues, kClock, kGrid, paths);
   ASSERT_EQ(curves["strategies"].size(), 1u);
   EXPECT_EQ(curves["strategies"][0]["pnl"], (json{0.0, 0.0, 49.5, 49.5, 159.5}))
@@ -48,6 +48,20 @@ TEST(Holdings, WithoutAPriceAreWorthWhatTheLastFillWas) {
   const json curves = curves_json(venues, kClock, kGrid, {});
   EXPECT_EQ(curves["strategies"][0]["pnl"], (json{0.0, 0.0, 0.0, 0.0, 200.0}))
       << "what is behind the grid counts at its end";
+}
+
+TEST(Holdings, OfTwoVenuesEachHasItsOwnPrice) {
+  auto venues = trades({fill(0.5, Side::kBuy, 100, 100'000)});
+  venues[0].venue = 1;
+  venues.push_back({2, {}});
+  venues[1].trades.fills = {fill(0.5, Side::kSell, 100, 110'000)};
+  const PricePaths paths{{{1, "ZAAA"}, {10, 10, 10, 10, 10}}, {{2, "ZAAA"}, {11, 11, 11, 11, 12}}};
+  const json curves = curves_json(venues, kClock, kGrid, paths);
+  EXPECT_EQ(curves["strategies"][0]["pnl"], (json{0.0, 0.0, 0.0, 0.0, -100.0}));
+  const json instruments = instruments_json(venues, kClock, kGrid, paths);
+  ASSERT_EQ(instruments.size(), 2u);
+  EXPECT_EQ(instruments[1]["symbol"], "ZAAA at venue 2");
+  EXPECT_EQ(traded_listings(venues), (std::set<Listing>{{1, "ZAAA"}, {2, "ZAAA"}}));
 }
 
 TEST(Holdings, ACancelledFillIsTakenBack) {
@@ -69,13 +83,6 @@ TEST(Holdings, OfManyFillsEvenlySpreadOnesAreShownAndAllAreCounted) {
   ASSERT_EQ(instruments[0]["fills"].size(), kPointsOfOne);
   EXPECT_EQ(instruments[0]["fills"][0][0], 0.0);
   EXPECT_NEAR(instruments[0]["fills"].back()[0].get<double>(), 2.999, 1e-6);
-}
-
-TEST(Holdings, APointOfTheGridIsTheLastOneThatIsNotAfterATime) {
-  EXPECT_EQ(kGrid.index_of(-1), 0u);
-  EXPECT_EQ(kGrid.index_of(2.99), 2u);
-  EXPECT_EQ(kGrid.index_of(3), 3u);
-  EXPECT_EQ(kGrid.index_of(99), 4u);
 }
 
 }  // namespace

@@ -31,6 +31,18 @@ TEST(MarketClock, APauseOfTheReplayTakesNoTimeOfTheMarket) {
   EXPECT_NEAR(clock.at(wall(4.5)), 34'201.501, 1e-4);
 }
 
+// oeg stood still for 30 ms, and read what had queued up within a microsecond.
+TEST(MarketClock, AProgramThatWasLateDoesNotBendTime) {
+  std::vector<MarketClock::Known> all;
+  for (int ms = 0; ms < 500; ++ms) {
+    const bool stalled = ms >= 200 && ms < 230;
+    all.push_back(known(stalled ? 0.230 + (ms - 200) * 1e-7 : ms * 1e-3, ms * 1e-3));
+  }
+  const MarketClock clock(all, kWall);
+  for (double s = 0; s < 0.49; s += 0.01)
+    EXPECT_NEAR(static_cast<double>(clock.realtime_ns(34'200 + s) - wall(s)), 0, 2e6) << s;
+}
+
 TEST(MarketClock, WhatFallsALittleIsLeftOutAndAMidnightGoesOn) {
   const MarketClock clock({known(0, 10), known(1, 9), known(2, 12)}, kWall);
   EXPECT_NEAR(clock.at(wall(1)), 34'211, 1e-3) << "as oeg's view of the feed was late by a message";

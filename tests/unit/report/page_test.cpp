@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "common/trace/hop.hpp"
 #include "tests/support/folder.hpp"
 #include "tools/report/doctor_findings.hpp"
 
@@ -88,6 +89,21 @@ TEST(DoctorFindings, StandBesideTheHopsThatTheyExplain) {
   EXPECT_THAT(findings[0]["hops"], testing::Contains("mdh.posted -> strategy.seen"));
   test_support::write_file(folder / "doctor.json", "{");
   EXPECT_THROW((void)doctor_json({folder.path()}), Error);
+}
+
+TEST(DoctorFindings, NameHopsThatThereAre) {
+  for (const char* id : {"net.rmem_max", "irq.affinity", "clock.tsc", "rdma.devices",
+                         "memory.huge_pages", "cpu.governor", "config.cores", "limits.real_time"}) {
+    EXPECT_FALSE(hops_of_finding(id).empty()) << id;
+    for (const std::string_view hop : hops_of_finding(id)) {
+      const std::size_t arrow = hop.find(" -> ");
+      ASSERT_NE(arrow, std::string_view::npos);
+      const auto from = trace::hop_named(hop.substr(0, arrow));
+      const auto to = trace::hop_named(hop.substr(arrow + 4));
+      EXPECT_EQ(trace::place(from) + 1, trace::place(to)) << hop;
+    }
+  }
+  EXPECT_TRUE(hops_of_finding("of.another.kind").empty());
 }
 
 }  // namespace

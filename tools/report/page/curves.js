@@ -8,7 +8,6 @@ function timeAxes(format) {
     y: {axisLabelFormatter: format, axisLabelWidth: 64},
   };
 }
-const compact = new Intl.NumberFormat("en-US", {notation: "compact", maximumFractionDigits: 1});
 
 function seriesReadout(names, format) {
   return (row) => [
@@ -156,7 +155,7 @@ function dash(graph, name, canvas, x, y, paint) {
 
 const kPriceLabels = ["time", "price", "bought", "sold", "buy order", "sell order"];
 
-// Rows of dygraphs: one a time, of each kind what there is; what `what` holds is beside each row for its readout.
+// Rows for dygraphs, by time: in each the price, a fill or an order. Behind its columns stands the text that reads it out.
 function priceRows(instrument, strategy) {
   const mine = (name) => strategy === "" || name === strategy;
   const rows = instrument.mid.map((price, at) => [data.curves.times[at], price, null, null, null, null, ""]);

@@ -4,6 +4,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 // Numbers, times and elements. Texts of a run reach the page through textContent alone.
 
 const grouped = new Intl.NumberFormat("en-US");
+const compact = new Intl.NumberFormat("en-US", {notation: "compact", maximumFractionDigits: 1});
 
 // A duration in nanoseconds, with three significant digits.
 function duration(ns) {

@@ -145,7 +145,7 @@ function heatChart(section, heat) {
       d3
         .axisLeft(y)
         .ticks(2)
-        .tickFormat((value) => (value >= 1000 ? `${value / 1000}k/s` : `${value}/s`)),
+        .tickFormat((value) => `${compact.format(value)}/s`),
     );
     plot
       .append("text")

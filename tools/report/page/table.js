@@ -34,7 +34,7 @@ function plainTable(caption, columns, rows) {
       element(
         "tr",
         {},
-        ...columns.map((column) => element("th", {scope: "col", class: column.number ? "number" : false}, column.name)),
+        ...columns.map((column) => element("th", {scope: "col", class: column.class || (column.number ? "number" : false)}, column.name)),
       ),
     ),
     element("tbody", {}, ...rows.map((row) => element("tr", {}, ...cells(row)))),

@@ -120,15 +120,15 @@ function waterfall(order) {
       bar.dataset.program = programOf(mark.hop);
       track.append(bar);
     }
-    return [mark.hop, duration(mark.at), index === 0 ? "" : duration(mark.took), track];
+    return [mark.hop, index === 0 ? "" : duration(mark.took), track, duration(mark.at)];
   });
   return plainTable(
     `Order ${order.id}, caused by tick ${order.tick}`,
     [
       {name: "hop"},
-      {name: "at", number: true},
       {name: "took", number: true},
       {name: "within the order's life", class: "bar-cell"},
+      {name: "at", number: true},
     ],
     rows,
   );
