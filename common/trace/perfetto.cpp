@@ -97,7 +97,7 @@ class PerfettoWriter {
   PerfettoCounts write(std::ostream& out) {
     write_tracks(out);
     add_events();
-    // Of one time: what ended before what begins, as they were added.
+    // At one time a slice ends before the next begins: they were added in this order.
     std::ranges::stable_sort(packets_, {}, &Packet::time_ns);
     for (const Packet& packet : packets_) out << packet.bytes;
     return counts_;
