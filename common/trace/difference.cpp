@@ -114,7 +114,7 @@ class Side {
     return std::ranges::all_of(runs_,
                                [&](const Drawable& run) { return run.is_enough(row, percent); });
   }
-  // The mean over the runs that have the row.
+  // The mean of the runs that have the row.
   double percentile(std::size_t row, double percent) const {
     double sum = 0, runs = 0;
     for (const Drawable& run : runs_) {

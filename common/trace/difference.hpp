@@ -3,18 +3,17 @@
 //
 // The figures are percentiles of each hop. Both runs are drawn anew many times
 // (block_bootstrap.hpp), all hops of an order together. The spread of a difference over these draws
-// is its standard error. All intervals hold at once: they are as many standard errors wide as the
-// largest of all the differences, each in its own standard errors, needs (J. P. Romano, M. Wolf,
-// "Exact and approximate stepdown methods for multiple hypothesis testing", JASA 100, 2005, single
-// step). So the chance that two equal runs are called different is the level, however many hops and
-// percentiles there are.
+// is its standard error. All intervals hold at once. Each draw has one figure that deviates most,
+// in its own standard errors; that deviation sets the width of all (J. P. Romano, M. Wolf, "Exact
+// and approximate stepdown methods for multiple hypothesis testing", JASA 100, 2005, single step).
+// So the chance that two equal runs are called different is the level, however many figures there
+// are.
 //
-// Two runs of one program differ by more than their orders do: where the memory came to lie, and
-// who else used the machine, is the same for all of a run's orders. So each side may have several
-// runs. Then an interval is also as wide as the percentiles of equal runs differ: Student's t with
-// Bonferroni's correction, over the pooled variance of the runs of both sides. With one run a side
-// nothing says how far runs differ.
-// Tools only; one thread.
+// Two runs of one program differ by more than their orders do. All orders of a run share where its
+// memory lies and who else uses the machine. So each side may have several runs. Then an interval
+// is at least as wide as the percentiles of equal runs differ: Student's t with Bonferroni's
+// correction, over the pooled variance of both sides' runs. With one run a side nothing says how
+// far runs differ. Tools only; one thread.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +36,7 @@ struct DifferenceOptions {
 
 enum class Change : std::uint8_t { kNone, kSlower, kQuicker, kTooFew };
 
-// One percentile of both sides; nanoseconds.
+// What became of one percentile; nanoseconds.
 struct PercentileDifference {
   double percent = 0;
   std::int64_t before = 0;  // of several runs the mean of theirs

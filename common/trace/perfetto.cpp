@@ -97,7 +97,7 @@ class PerfettoWriter {
   PerfettoCounts write(std::ostream& out) {
     write_tracks(out);
     add_events();
-    // Events of one time stay as they were added: what ended before what begins.
+    // At one time a slice ends before the next begins: they were added in this order.
     std::ranges::stable_sort(packets_, {}, &Packet::time_ns);
     for (const Packet& packet : packets_) out << packet.bytes;
     return counts_;

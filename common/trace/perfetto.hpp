@@ -1,10 +1,10 @@
 // A run's stamps as a trace that Perfetto opens (ui.perfetto.dev, trace_processor): a track a
 // datapath thread, a flow an order, counters of rates and queues.
 //
-// The format is Perfetto's own protobuf: a Trace of TracePackets, of which a TrackDescriptor names
-// a track and a TrackEvent is a slice, an instant or a counter's value (perfetto's repository,
-// protos/perfetto/trace/trace_packet.proto and track_event/*.proto). Times are whole nanoseconds,
-// so events of one microsecond keep their order, which they lose in the JSON format. Tools only;
+// The format is Perfetto's own protobuf: a Trace of TracePackets. A TrackDescriptor names a track;
+// a TrackEvent is a slice, an instant or a counter's value (perfetto's repository,
+// protos/perfetto/trace/trace_packet.proto and track_event/*.proto). Times are whole nanoseconds.
+// So events of one microsecond keep their order, which they lose in the JSON format. Tools only;
 // one thread.
 #pragma once
 
@@ -30,12 +30,12 @@ struct PerfettoCounts {
   std::uint64_t events = 0;  // slices and instants
 };
 
-// Packets are in the order of their times. A stamp is a slice from where the thread could begin
-// with it (its own stamp before, of this message or of another one) to the stamp; the first stamp
-// of a message in a program is an instant. All events of an order and of the tick that caused it
-// have the order's id as their flow; a tick without an order has 2^63 + its number. Times are
-// CLOCK_REALTIME, stamps of hosts whose clocks were compared are on one host's. Throws Error: there
-// are no files.
+// Packets are in the order of their times. A slice ends at a stamp, and begins at the stamp before
+// of the same message in the same program, or at the thread's last stamp if that is later. The
+// first stamp of a message in a program is an instant. An order's id is the flow of all its events,
+// and of those of the tick that caused it. A tick without an order has the flow 2^63 + its number.
+// Times are CLOCK_REALTIME; stamps of hosts whose clocks were compared are on one host's. Throws
+// Error: there are no files.
 PerfettoCounts write_perfetto(std::span<const TraceFile> files, const PerfettoOptions& options,
                               std::ostream& out);
 

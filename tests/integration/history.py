@@ -242,6 +242,24 @@ def check_worst(history):
         expect(sum(hop["took_ns"] for hop in row["hops"]) == row["hops"][-1]["at_ns"], f"parts and whole: {row}")
 
 
+def check_export(history):
+    """Parquet files have the rows of the store, as chDB reads them back."""
+    history.command("history", "export", "files", "--run", "test", "--store", "killed")
+    for name, of in (("ticks", "ticks"), ("orders", "orders"), ("hops", "intervals")):
+        path = history.folder / "files" / f"{name}.parquet"
+        bytes_of = path.read_bytes()
+        expect(bytes_of[:4] == b"PAR1" and bytes_of[-4:] == b"PAR1", f"{path}: not Parquet")
+        there = history.sql(f"SELECT count() FROM file('{path}', 'Parquet')", "--store", "killed")
+        here = history.sql(f"SELECT count() FROM {of} WHERE run = 'test'", "--store", "killed")
+        expect(there == here and there != [["0"]], f"{path}: {there} rows, the store has {here}")
+    sums = [history.sql(f"SELECT count(), sum({column}) FROM {source}", "--store", "killed") for column, source in (
+        ("tick_to_order_ns", f"file('{history.folder}/files/orders.parquet', 'Parquet') WHERE tick_to_order_ns IS NOT NULL"),
+        ("duration_ns", "tick_to_order WHERE order_id IN (SELECT order_id FROM orders)"))]
+    expect(sums[0] == sums[1], f"tick to order in the file and in the store: {sums}")
+    expect("no run is called 'none'" in history.command("history", "export", "files", "--run", "none", "--store", "killed",
+                                                       status=1), "an unknown run")
+
+
 def check_ready_queries(history, found, market):
     rows = ready(history, "query", "fill-ratio")
     sums = tuple(str(sum(int(row[name]) for row in rows)) for name in ("shares_ordered", "shares_filled"))
@@ -610,6 +628,7 @@ def main():
                  ("orders and fills", lambda: check_orders(history, made["found"])),
                  ("intervals", lambda: check_intervals(history, made["found"])),
                  ("the worst orders", lambda: check_worst(history)),
+                 ("Parquet files", lambda: check_export(history)),
                  ("stamps of several programs and sessions", lambda: check_joins(history)),
                  ("ready queries", lambda: check_ready_queries(history, **made)),
                  ("places in the queue", lambda: check_queue_positions(history, made["market"]))]

@@ -1,6 +1,9 @@
 // tickpath history: runs beyond their files, in ClickHouse.
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -45,6 +48,7 @@ struct HistoryArguments {
   std::string symbol;
   std::string every = "1m";
   std::string format;
+  std::string target;  // of an export
 };
 
 std::string library_of(const HistoryArguments& arguments) {
@@ -132,27 +136,73 @@ void run_sql(const HistoryArguments& arguments) {
   print(*store, arguments.sql, format_of(arguments));
 }
 
-void run_ready(const HistoryArguments& arguments, const std::string& name,
-               const std::string& seconds) {
-  const history::ReadyQuery& query = history::ready_query(name);
-  const auto store = open_store(arguments, false);
+// The one that is named, which must be there; else the one that began last, empty: there is none.
+std::string run_of(const HistoryArguments& arguments, history::Store& store) {
+  std::string run = arguments.run;
+  if (run.empty()) {
+    run = store.text("SELECT run FROM runs ORDER BY started DESC, run LIMIT 1 FORMAT TSVRaw");
+    if (!run.empty()) run.pop_back();
+  } else if (store.numbers("SELECT count() FROM runs WHERE run = " + history::literal(run)) !=
+             std::vector<std::uint64_t>{1}) {
+    throw Error("no run is called '" + run + "' in " + store.place() +
+                ": tickpath history query runs");
+  }
+  return run;
+}
+
+std::unique_ptr<history::Store> open_with_views(const HistoryArguments& arguments) {
+  auto store = open_store(arguments, false);
   store->enter(false, {});
   if (!store->is_current())
     throw Error(store->place() + " is too old for ready queries (tickpath history sql works)");
-  std::string run = arguments.run;
-  if (run.empty() && name != "runs") {
-    run = store->text("SELECT run FROM runs ORDER BY started DESC, run LIMIT 1 FORMAT TSVRaw");
-    if (!run.empty()) run.pop_back();
-  } else if (name != "runs" &&
-             store->numbers("SELECT count() FROM runs WHERE run = " + history::literal(run)) !=
-                 std::vector<std::uint64_t>{1}) {
-    throw Error("no run is called '" + run + "' in " + store->place() +
-                ": tickpath history query runs");
-  }
+  return store;
+}
+
+void run_ready(const HistoryArguments& arguments, const std::string& name,
+               const std::string& seconds) {
+  const history::ReadyQuery& query = history::ready_query(name);
+  const auto store = open_with_views(arguments);
+  const std::string run = name == "runs" ? std::string() : run_of(arguments, *store);
   print(*store,
         history::filled_in(query.sql,
                            {{"run", run}, {"symbol", arguments.symbol}, {"seconds", seconds}}),
         format_of(arguments));
+}
+
+// A file each, for pandas, Polars and the like.
+struct ExportedFile {
+  const char* name;
+  const char* sql;
+};
+constexpr ExportedFile kExportedFiles[] = {
+    {"ticks", "SELECT * FROM ticks WHERE run = {run} ORDER BY tick"},
+    {"orders",
+     "SELECT o.*, t.duration_ns AS tick_to_order_ns FROM orders AS o LEFT JOIN (SELECT order_id, "
+     "duration_ns FROM tick_to_order WHERE run = {run}) AS t ON o.order_id = t.order_id WHERE "
+     "o.run "
+     "= {run} ORDER BY o.sent, o.order_id SETTINGS join_use_nulls = 1"},
+    {"hops",
+     "SELECT of, tick, order_id, from_hop, to_hop, start_ns, duration_ns FROM intervals WHERE run "
+     "= "
+     "{run} ORDER BY start_ns, of, tick, order_id"}};
+
+void run_export(const HistoryArguments& arguments) {
+  const auto store = open_with_views(arguments);
+  const std::string run = run_of(arguments, *store);
+  if (run.empty())
+    throw Error("no run is in " + store->place() + ": tickpath history load RUN-DIR");
+  std::filesystem::create_directories(arguments.target);
+  for (const ExportedFile& each : kExportedFiles) {
+    const std::string path = arguments.target + "/" + each.name + ".parquet";
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    store->query(history::filled_in(each.sql, {{"run", run}}), "Parquet",
+                 [&](std::string_view part) {
+                   file.write(part.data(), static_cast<std::streamsize>(part.size()));
+                 });
+    file.close();
+    if (!file) throw SystemError("cannot write " + path, errno);
+    std::printf("written: %s\n", path.c_str());
+  }
 }
 
 // "1s", "5m", "2h" in seconds.
@@ -272,6 +322,13 @@ void add_queries(CLI::App& app, const Arguments& arguments) {
   add_store_options(*bars, *arguments);
   add_query_options(*bars, *arguments);
   bars->callback([arguments] { run_ready(*arguments, "bars", seconds_of(arguments->every)); });
+
+  auto* exported = app.add_subcommand(
+      "export", "Writes a run's ticks, orders and hops as Parquet files, for pandas and Polars");
+  exported->add_option("folder", arguments->target, "Where to")->required();
+  exported->add_option("--run", arguments->run, "Of this run; else of the one that began last");
+  add_store_options(*exported, *arguments);
+  exported->callback([arguments] { run_export(*arguments); });
 
   auto* schema = app.add_subcommand("schema", "Prints the statements that make the tables");
   add_store_options(*schema, *arguments);
