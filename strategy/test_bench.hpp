@@ -70,7 +70,7 @@ struct TestBenchOptions {
   // looks for it ("plugins/quoter.so"). It must be one that the program would take: see
   // docs/STRATEGIES.md.
   std::string plugin;
-  // TOML, as below [plugin.parameters]; and single values, which go before those of the text.
+  // TOML, as below [plugin.parameters]. `set` has single values, which win over those of the text.
   std::string parameters{};
   std::vector<std::pair<std::string, TestValue>> set{};
   // Listed at every venue when the strategy has started; list() lists more.
@@ -175,37 +175,38 @@ class TestBench {
 
   // ------------------------------------------------------------------------------------ market
 
-  // The directory names a symbol, at the venue or at every one.
+  // The directory names a symbol: at one venue, or without '@' at every venue.
   void list(std::string_view listing);
-  // The whole book: one level a side; a price of 0: none. One book_change, of what differs.
+  // Replaces the whole book by one level a side; price 0: that side is empty. The strategy gets one
+  // book_change, which names the first level that differs.
   void quote(std::string_view listing, std::uint32_t bid, std::uint32_t ask,
              std::uint32_t bid_shares = 100, std::uint32_t ask_shares = 100);
-  // The whole book, best level first; any depth.
+  // Replaces the whole book, of any depth, best level first.
   void book(std::string_view listing, const std::vector<TestLevel>& bids,
             const std::vector<TestLevel>& asks);
-  // One order comes to the book, leaves it (in part, or the level's last), or moves.
+  // One order is added, leaves the book in part or whole, or moves to another price.
   void add(std::string_view listing, tickpath_side side, std::uint32_t price, std::uint32_t shares);
   void remove(std::string_view listing, tickpath_side side, std::uint32_t price,
               std::uint32_t shares);
   void move(std::string_view listing, tickpath_side side, std::uint32_t from, std::uint32_t to,
             std::uint32_t shares);
-  // Shares of the best level of `resting` trade: book_change, then trade.
+  // Shares of the best level on side `resting` trade: book_change, then trade.
   void execute(std::string_view listing, tickpath_side resting, std::uint32_t shares);
-  // A trade that the book does not show: of a hidden order, or a cross (resting 0).
+  // A trade that does not change the book: with a hidden order, or in a cross (resting 0).
   void trade(std::string_view listing, std::uint32_t price, std::uint32_t shares,
              std::uint8_t resting = 0);
   void imbalance(std::string_view listing, const TestImbalance& imbalance);
   // TICKPATH_TRADING_HALTED, _PAUSED, _OPEN, ...
   void trading(std::string_view listing, tickpath_trading_state state);
-  // Every order of the listing was dropped: a new session.
+  // Every order of the listing is dropped, as for a new session.
   void clear(std::string_view listing);
-  // Updates were lost: the book as it stands now, without the steps to it.
+  // Updates were lost. The strategy gets the book as it stands now.
   void resync(std::string_view listing, const std::vector<TestLevel>& bids,
               const std::vector<TestLevel>& asks);
-  // A message of the feed that is about no listing. It moves the market's clock, and so market
-  // timers fire.
+  // A message of the feed that is about no listing. It moves the market's clock, so market timers
+  // fire.
   void message(std::string_view venue = {});
-  // mdh says of its whole feed, or of one listing, that it is good, stale, ended.
+  // mdh reports its whole feed, or one listing, as good, stale or ended.
   void feed(tickpath_feed_state state, std::string_view venue = {});
   void feed_of(std::string_view listing, tickpath_feed_state state);
   // mdh itself is gone, or back.
@@ -215,75 +216,77 @@ class TestBench {
 
   // The exchange accepts a new order, cancels, or replaces, as the request asks.
   void accept(TestOrderRef request);
-  // The exchange or oeg refuses the request. text: the exchange's own, a line of the log.
+  // The exchange or oeg refuses the request. The exchange's text becomes a line of the log.
   void reject(TestOrderRef request, tickpath_reason reason = TICKPATH_REASON_VENUE,
               std::string_view text = {});
-  // price 0: the order's limit. Returns the execution's id. An order that was not accepted yet may
-  // fill.
+  // price 0: the order's limit. Returns the execution's id. A fill in place of accept() answers the
+  // order, too.
   std::uint64_t fill(TestOrderRef order, std::uint32_t shares, std::uint32_t price = 0);
-  // The exchange ends it: what an immediate order could not trade, or the end of the day.
+  // The exchange ends the order: the rest of an immediate one, or any at the end of the day.
   void expire(TestOrderRef order, std::string_view text = {});
-  // The exchange takes shares off it, untraded; something is left.
+  // The exchange takes shares off the order, untraded. At least one is left.
   void restate(TestOrderRef order, std::uint32_t leaves);
   // A stop order's price was reached.
   void trigger(TestOrderRef order);
-  // The exchange takes an execution back, or corrects it; correct() returns the new id.
+  // The exchange takes an execution back. correct(), behind it, tells what stands in its place, and
+  // returns the new execution's id.
   void bust(std::uint64_t execution_id);
   std::uint64_t correct(std::uint64_t execution_id, std::uint32_t shares, std::uint32_t price);
-  // A report as it is, unchecked: of an order of a former life, or one that makes no sense.
+  // Any report, unchecked: about an order of a former life, or one that makes no sense.
   void report(const tickpath_report& report);
 
   // oeg is connected, or gone. When it goes, answers on their way are lost. When it is back, the
   // engine cancels every order that was open. Answer each of these cancels: accept() it, or
   // reject() it with TICKPATH_REASON_UNKNOWN_ORDER. Then gateway_state(true) follows.
   void gateway(bool up, std::string_view venue = {});
-  // Connected, but without a sign of life: nothing can be sent, answers may come.
+  // oeg is connected and does not beat: nothing can be sent, answers may still come.
   void gateway_silent(std::string_view venue = {});
-  // Why oeg refuses every new order; TICKPATH_REASON_NONE: it does not. can_send() has it.
+  // oeg refuses every new order for this reason, or with TICKPATH_REASON_NONE no longer. can_send()
+  // knows; requests still go out, and reject() answers them.
   void accepting(tickpath_reason refuses, std::string_view venue = {});
-  // The same for one listing.
+  // oeg holds one listing because of an open exception. The router leaves it out.
   void hold(std::string_view listing, bool held);
-  // Requests that the channel to oeg takes from now on; then TICKPATH_NO_CREDIT.
+  // How many more requests the channel to oeg takes before TICKPATH_NO_CREDIT.
   void credit(std::uint32_t requests, std::string_view venue = {});
-  // What oeg says that the strategy holds, as after a restart.
+  // oeg reports a position, as after a restart.
   void adopt(std::string_view listing, std::int64_t shares, std::int64_t cash = 0);
 
   // --------------------------------------------------------------------------------------- time
 
-  // Both clocks. Timers of the wall's fire at their time, one turn each.
+  // Moves both clocks. Timers of the wall's clock fire at their time, each in a turn of its own.
   void advance(std::chrono::nanoseconds time);
-  // The feed begins another day: its next message is of this time of day.
+  // The feed begins another day at this time of day.
   void begin_day(std::chrono::nanoseconds time_of_day);
   std::uint64_t now_ns() const noexcept;
   // Time of day of the feed's next message.
   std::uint64_t market_ns() const noexcept;
-  // The program is asked to end: `stop`, then the engine cancels what is open.
+  // The program is asked to end: `stop` is called, then the engine cancels what is open.
   void stop();
 
   // ------------------------------------------------------------------------------------ results
 
   // Requests since the last call.
   std::vector<TestRequest> take_requests();
-  // The same where there must be exactly one.
+  // The same, where exactly one is expected.
   TestRequest only_request();
   // All since the start.
   const std::vector<TestRequest>& requests() const noexcept;
-  // Open orders at the exchange, oldest first; and any that there was.
+  // The exchange's open orders, oldest first. order() finds any order that there was.
   std::vector<TestOrder> open_orders() const;
   TestOrder order(TestOrderRef order) const;
-  // As the engine has it, and the strategy's position().
+  // The engine's position, as the strategy's position() returns it.
   tickpath_position position(std::string_view listing) const;
-  // The id that the strategy knows the listing by.
+  // The listing's id in the strategy.
   std::uint32_t instrument(std::string_view listing) const;
   // Lines of the log since the last call.
   std::vector<TestLogLine> take_log();
-  // Disabled by the engine, and why.
+  // Whether the engine has disabled the strategy, and why.
   bool failed() const noexcept;
   const std::string& failure() const noexcept;
-  // Requests that the engine did not send: all, and those with terms that do not go together.
+  // Requests that the engine did not send: all of them, and those whose terms do not go together.
   std::uint64_t refused() const noexcept;
   std::uint64_t malformed() const noexcept;
-  // Every order final and every request answered: the program would end now.
+  // Every order is final and every request answered, so the program would end.
   bool drained() const noexcept;
 
  private:

@@ -39,8 +39,7 @@ config::Parameters parameters_of(const TestBenchOptions& options) {
 
 TestBench::Impl::Impl(const TestBenchOptions& options)
     : options_(options),
-      market_(options.venues, options.instruments_max,
-              static_cast<std::uint64_t>(options.time_of_day.count())),
+      market_(options.venues, options.instruments_max, options.time_of_day),
       simulated_(market_, exchange_),
       simulates_(options.simulated_venue),
       log_ring_(kLogLines),

@@ -8,6 +8,13 @@ namespace {
 
 // Symbols of ITCH have up to eight characters; the directory has room for sixteen.
 constexpr std::size_t kSymbolMax = 8;
+constexpr std::uint64_t kDayNs = 86'400'000'000'000;
+
+std::uint64_t checked(std::chrono::nanoseconds time_of_day) {
+  if (time_of_day.count() < 0 || static_cast<std::uint64_t>(time_of_day.count()) >= kDayNs)
+    throw TestBenchError("a time of day is 0 or more, and less than 24 hours");
+  return static_cast<std::uint64_t>(time_of_day.count());
+}
 
 std::string text_of(const TestLevel& level) {
   return std::to_string(level.shares) + " at " + price_text(level.price);
@@ -22,8 +29,8 @@ Side checked(std::uint8_t side) {
 }
 
 Market::Market(const std::vector<TestVenue>& venues, std::uint32_t instruments_max,
-               std::uint64_t time_of_day_ns)
-    : instruments_max_(instruments_max), time_of_day_ns_(time_of_day_ns) {
+               std::chrono::nanoseconds time_of_day)
+    : instruments_max_(instruments_max), time_of_day_ns_(checked(time_of_day)) {
   if (venues.size() > TICKPATH_VENUES_MAX)
     throw TestBenchError(std::to_string(venues.size()) + " venues: at most " +
                          std::to_string(TICKPATH_VENUES_MAX) + " are possible");
@@ -291,8 +298,13 @@ void Market::clear(Listing& listing) {
   listing.own_stale = false;
 }
 
-void Market::begin_day(std::uint64_t time_of_day_ns) noexcept {
-  time_of_day_ns_ = time_of_day_ns;
+void Market::advance(std::uint64_t ns) noexcept {
+  time_of_day_ns_ += ns;
+  for (; time_of_day_ns_ >= kDayNs; time_of_day_ns_ -= kDayNs)
+    day_ = static_cast<std::uint8_t>((day_ + 1) & 0x7f);
+}
+void Market::begin_day(std::chrono::nanoseconds time_of_day) {
+  time_of_day_ns_ = checked(time_of_day);
   day_ = static_cast<std::uint8_t>((day_ + 1) & 0x7f);
 }
 

@@ -1,6 +1,7 @@
 // The feed of a test bench: listings, their books, and the updates and images that mdh would make.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -44,7 +45,7 @@ struct BookEvent {
 class Market {
  public:
   Market(const std::vector<TestVenue>& venues, std::uint32_t instruments_max,
-         std::uint64_t time_of_day_ns);
+         std::chrono::nanoseconds time_of_day);
 
   std::size_t venues() const noexcept { return names_.size(); }
   // Throws TestBenchError for a name that no venue has; "" is the only one.
@@ -83,8 +84,9 @@ class Market {
   // An empty book, whole again.
   void clear(Listing& listing);
 
-  void advance(std::uint64_t ns) noexcept { time_of_day_ns_ += ns; }
-  void begin_day(std::uint64_t time_of_day_ns) noexcept;
+  // Past midnight another day begins.
+  void advance(std::uint64_t ns) noexcept;
+  void begin_day(std::chrono::nanoseconds time_of_day);
   std::uint64_t time_of_day_ns() const noexcept { return time_of_day_ns_; }
 
  private:

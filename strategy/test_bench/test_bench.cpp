@@ -294,9 +294,7 @@ void TestBench::advance(std::chrono::nanoseconds time) {
   impl_->advance(static_cast<std::uint64_t>(time.count()));
 }
 void TestBench::begin_day(std::chrono::nanoseconds time_of_day) {
-  if (time_of_day.count() < 0 || time_of_day >= std::chrono::hours(24))
-    throw TestBenchError("a time of day is less than 24 hours");
-  impl_->market_.begin_day(static_cast<std::uint64_t>(time_of_day.count()));
+  impl_->market_.begin_day(time_of_day);
 }
 std::uint64_t TestBench::now_ns() const noexcept { return impl_->now_ns_; }
 std::uint64_t TestBench::market_ns() const noexcept { return impl_->market_.time_of_day_ns(); }

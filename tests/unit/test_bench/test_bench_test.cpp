@@ -225,6 +225,46 @@ TEST(TestBench, RefusesRequestsBeyondTheCreditAndWhileNothingIsAccepted) {
   EXPECT_EQ(bench.malformed(), 0u);
 }
 
+TEST(TestBench, TellsOfRestatementsMovesAndAnotherDay) {
+  TestBench bench = telling();
+  bench.add("ZAAA", TICKPATH_BUY, 100'000, 100);
+  bench.add("ZAAA", TICKPATH_BUY, 99'900, 50);
+  bench.move("ZAAA", TICKPATH_BUY, 99'900, 100'100, 50);
+  bench.remove("ZAAA", TICKPATH_BUY, 100'000, 40);
+  bench.begin_day(std::chrono::hours(9));
+  bench.add("ZAAA", TICKPATH_SELL, 100'500, 200);
+  const TestRequest buy = bench.only_request();
+  EXPECT_THAT(buy, IsBuy("ZAAA", 300, 100'100));
+  EXPECT_EQ(bench.market_ns(), 9u * 3'600'000'000'000);
+  bench.accept(buy);
+  bench.restate(buy, 120);
+  EXPECT_EQ(bench.position("ZAAA").open_buy_shares, 120u);
+  EXPECT_EQ(bench.order(buy).leaves, 120u);
+  EXPECT_THAT(told(bench), ElementsAre("start", "gateway_state", "instrument", "feed_state",
+                                       "book_change", "book_change", "book_change", "book_change",
+                                       "book_change", "report", "report"));
+}
+
+TEST(TestBench, SendsAReportAsItIs) {
+  TestBench bench = telling();
+  (void)told(bench);
+  tickpath_report report{};
+  report.kind = TICKPATH_REPORT_FILL;
+  report.order_id = 4711;  // of a former life
+  report.side = TICKPATH_SELL;
+  report.last_shares = 10;
+  report.last_price = 100'000;
+  bench.report(report);
+  EXPECT_EQ(bench.position("ZAAA").shares, -10);
+  // A plugin's tables end at instruments_max, so it hears nothing of what is beyond.
+  report.instrument = TICKPATH_NO_INSTRUMENT;
+  bench.report(report);
+  EXPECT_THAT(told(bench), ElementsAre("report"));
+  report.kind = TICKPATH_REPORT_LOST;
+  EXPECT_THAT([&] { bench.report(report); },
+              ThrowsMessage<TestBenchError>(HasSubstr("none that oeg sends")));
+}
+
 TEST(TestBench, HoldsWhatIsAdopted) {
   TestBench bench = quoter();
   bench.adopt("ZAAA", 400, -4'000'000);
@@ -248,12 +288,16 @@ TEST(TestBench, EndsAsTheProgramDoes) {
 // ------------------------------------------------------------------------------------ venues,
 // venue
 
+TestBench arbitrage() {
+  return TestBench({.plugin = "plugins/arbitrage.so",
+                    .parameters = "symbols = \"*\"\norder_shares_max = 200\nedge_min = 0\n"
+                                  "legged_max_shares = 1000\npause = \"5ms\"",
+                    .symbols = {"ZAAA"},
+                    .venues = {{"ALPHA", -20, 30}, {"BETA", 0, 10}}});
+}
+
 TEST(TestBench, HasTheSameSymbolAtSeveralVenues) {
-  TestBench bench({.plugin = "plugins/arbitrage.so",
-                   .parameters = "symbols = \"*\"\norder_shares_max = 200\nedge_min = 0\n"
-                                 "legged_max_shares = 1000\npause = \"5ms\"",
-                   .symbols = {"ZAAA"},
-                   .venues = {{"ALPHA", -20, 30}, {"BETA", 0, 10}}});
+  TestBench bench = arbitrage();
   bench.quote("ZAAA@ALPHA", 100'000, 100'100, 500, 300);
   bench.quote("ZAAA@BETA", 100'200, 100'300, 150, 500);
   const std::vector<TestRequest> legs = bench.take_requests();
@@ -269,6 +313,18 @@ TEST(TestBench, HasTheSameSymbolAtSeveralVenues) {
   EXPECT_THAT(bench.only_request(), IsSell("ZAAA@BETA", 100, _));
   EXPECT_THAT([&] { bench.quote("ZAAA", 1, 2); },
               ThrowsMessage<TestBenchError>(HasSubstr("there is ZAAA@ALPHA, ZAAA@BETA")));
+}
+
+TEST(TestBench, LeavesOutAVenueThatAcceptsNothing) {
+  TestBench bench = arbitrage();
+  bench.accepting(TICKPATH_REASON_SESSION_DOWN, "BETA");
+  bench.quote("ZAAA@ALPHA", 100'000, 100'100);
+  bench.quote("ZAAA@BETA", 100'200, 100'300);
+  EXPECT_THAT(bench.take_requests(), IsEmpty());
+  bench.accepting(TICKPATH_REASON_NONE, "BETA");
+  bench.quote("ZAAA@BETA", 100'200, 100'400);
+  EXPECT_THAT(bench.take_requests(),
+              ElementsAre(IsBuy("ZAAA@ALPHA", 100, 100'100), IsSell("ZAAA@BETA", 100, 100'200)));
 }
 
 TEST(TestBench, SimulatesAVenueThatFillsWhatTheBookShows) {
