@@ -19,8 +19,10 @@ link::SubscriberOptions subscriber_options(const MarketReaderOptions& options) {
 }  // namespace
 
 MarketSource::MarketSource(rdma::Device& device, rdma::CompletionChannel* channel,
-                           const MarketReaderOptions& options, std::uint32_t clock_stream)
+                           const MarketReaderOptions& options, std::size_t number,
+                           std::uint32_t clock_stream)
     : options_(options),
+      number_(number),
       subscriber_(device, channel, subscriber_options(options)),
       directory_(device, options.name + ".directory"),
       identities_(options.instruments_max),

@@ -1,4 +1,4 @@
-// What every reader of one mdh does: update ring, images, directory, and watching that it lives.
+// One mdh that is read: update ring, images, directory, and watching that it lives.
 #pragma once
 
 #include <bit>
@@ -40,13 +40,20 @@ struct MarketReaderOptions {
   std::uint32_t clock_stream = 0;        // of several venues' readers: 0x1000 apart
 };
 
-// The handler of poll(), all noexcept:
-//   void on_update(const wire::BookUpdate&)
-//   void on_image(const wire::BookImage&)         after a join or an overrun, for each that changed
-//   void on_overrun(std::uint64_t lost)
-//   void on_directory(const wire::DirectoryEntry&)
-//   void on_mdh(bool alive)                       connected and beating, or not; on every change
-//
+// Decides what of a source is handed on, where it is the only one: everything. MarketPair has the
+// same functions for two. The first argument is the number of the source.
+struct Alone {
+  static bool on_update(std::size_t, const wire::BookUpdate&) noexcept { return true; }
+  static bool on_image(std::size_t, const wire::BookImage&) noexcept { return true; }
+  static bool on_overrun(std::size_t) noexcept { return true; }
+  static bool on_directory(std::size_t, const wire::DirectoryEntry&) noexcept { return true; }
+  static bool on_mdh(std::size_t, bool) noexcept { return true; }
+  // About the feed, not a book: nothing to hand on.
+  static void on_numbering(std::size_t, const wire::BookUpdate&) noexcept {}
+  static void on_live(std::size_t) noexcept {}
+  static void on_link(std::size_t) noexcept {}
+};
+
 // After a reconnect nothing of an instrument is handed over before its row of the directory, then
 // its image. One whose id now stands for another symbol is reported stale (kFeedState), and
 // nothing more of it comes: whoever holds orders or positions in it may not go by another's prices.
@@ -54,10 +61,10 @@ class MarketSource {
  public:
   using Subscriber = link::Subscriber<wire::BookUpdate, wire::BookImage>;
 
-  // Control thread. channel: of the datapath thread that parks, or nullptr. clock_stream: of its
-  // clock's entries in the trace.
+  // Control thread. channel: of the datapath thread that parks, or nullptr. number: 0, or 1 for the
+  // second of a pair. clock_stream: of its clock's entries in the trace.
   MarketSource(rdma::Device& device, rdma::CompletionChannel* channel,
-               const MarketReaderOptions& options, std::uint32_t clock_stream);
+               const MarketReaderOptions& options, std::size_t number, std::uint32_t clock_stream);
 
   // ---- control thread, each tick
 
@@ -73,17 +80,18 @@ class MarketSource {
 
   // ---- datapath thread
 
-  // Takes at most `batch` updates. now_ns: monotonic, the same clock in every turn.
-  template <class Handler>
-  std::size_t poll(Handler& handler, std::uint64_t now_ns, std::size_t batch = 64) noexcept {
-    Adapter<Handler> adapter{*this, handler, now_ns};
-    std::size_t count = subscriber_.poll(adapter, batch);
+  // Takes at most `batch` updates, and hands on what `filter` lets pass: Alone, or a MarketPair.
+  // now_ns: monotonic, the same clock in every turn.
+  template <class Handler, class Filter>
+  std::size_t poll(Handler& handler, Filter& filter, std::uint64_t now_ns,
+                   std::size_t batch) noexcept {
+    Taker<Handler, Filter> taker{*this, handler, filter, now_ns};
+    std::size_t count = subscriber_.poll(taker, batch);
     if (subscriber_.connection() == nullptr) return count;
     if (directory_.behind()) [[unlikely]]
-      count +=
-          directory_.step([&](const wire::DirectoryEntry& row) noexcept { on_row(row, handler); },
-                          [&]() noexcept { subscriber_.poll_sinks(); });
-    judge(heartbeat_.evaluate(now_ns) != link::Liveness::kDead, handler);
+      count += directory_.step([&](const wire::DirectoryEntry& row) noexcept { taker.on_row(row); },
+                               [&]() noexcept { subscriber_.poll_sinks(); });
+    taker.judge(heartbeat_.evaluate(now_ns) != link::Liveness::kDead);
     if (count == 0 && clock_.step(now_ns)) subscriber_.poll_sinks();
     return count;
   }
@@ -114,19 +122,18 @@ class MarketSource {
   const link::Losses& losses() const noexcept { return losses_; }  // of mdh
 
  private:
-  template <class Handler>
-  struct Adapter {
+  // The handler of Subscriber::poll().
+  template <class Handler, class Filter>
+  struct Taker {
     void on_update(const wire::BookUpdate& update, std::uint64_t /*sequence*/) noexcept {
       if (update.kind == wire::UpdateKind::kDirectory &&
           !self.identities_.settled(update.instrument_id)) [[unlikely]]
         self.directory_.look_again();
       if (!self.identities_.trusted(update.instrument_id)) [[unlikely]]
         return;
-      // About the feed, not a book: for a reader of two mdh's.
-      if (update.kind == wire::UpdateKind::kNumbering) [[unlikely]] {
-        if constexpr (requires { handler.on_numbering(update); }) handler.on_numbering(update);
-        return;
-      }
+      if (update.kind == wire::UpdateKind::kNumbering) [[unlikely]]
+        return filter.on_numbering(self.number_, update);
+      if (!filter.on_update(self.number_, update)) return;
       // No book update: whoever asks for imbalances has on_imbalance().
       if (update.kind == wire::UpdateKind::kImbalance) [[unlikely]] {
         if constexpr (requires(const wire::ImbalanceUpdate& imbalance) {
@@ -137,11 +144,11 @@ class MarketSource {
       }
       handler.on_update(update);
     }
+    // False: it counts as not shown.
     bool on_image(std::uint32_t index, const wire::BookImage& image) noexcept {
       if (!self.identities_.trusted(index)) [[unlikely]]
         return true;
-      if constexpr (std::is_same_v<decltype(handler.on_image(image)), bool>)
-        return handler.on_image(image);
+      if (!filter.on_image(self.number_, image)) return false;
       handler.on_image(image);
       return true;
     }
@@ -153,53 +160,55 @@ class MarketSource {
     // Updates that images stood for may have spoken of new rows.
     void on_live() noexcept {
       self.directory_.look_again();
-      if constexpr (requires { handler.on_live(); }) handler.on_live();
+      filter.on_live(self.number_);
     }
     void on_overrun(std::uint64_t lost) noexcept {
       // New instruments may have been among them: look behind the last row known.
       self.directory_.look_again();
-      handler.on_overrun(lost);
+      if (filter.on_overrun(self.number_)) handler.on_overrun(lost);
     }
     void on_link(link::LinkEvent event) noexcept {
-      if (event == link::LinkEvent::kConnected) {
+      const bool connected = event == link::LinkEvent::kConnected;
+      if (connected)
         self.attach(now_ns);
-        self.judge(true, handler);
-      } else {
+      else
         self.detach(event == link::LinkEvent::kLost);
-        self.judge(false, handler);
+      judge(connected);
+      filter.on_link(self.number_);
+    }
+    void on_row(const wire::DirectoryEntry& row) noexcept {
+      const std::uint32_t id = row.instrument_id;
+      const bool waited = !self.identities_.trusted(id);
+      const Identities::Verdict verdict = self.identities_.confirm(row);
+      self.symbol_conflicts_.set(self.identities_.conflicts());
+      if (filter.on_directory(self.number_, row)) handler.on_directory(row);
+      const wire::BookUpdate stale = wire::feed_state_update(id, wire::FeedState::kStale);
+      wire::BookImage latest;
+      if (verdict == Identities::Verdict::kOther) {
+        if (filter.on_update(self.number_, stale)) handler.on_update(stale);
+      } else if (waited && self.image(id, latest) && filter.on_image(self.number_, latest)) {
+        handler.on_image(latest);
       }
-      if constexpr (requires { handler.on_link(event); }) handler.on_link(event);
+    }
+    void judge(bool alive) noexcept {
+      if (alive == (self.alive_.get() != 0)) return;
+      self.alive_.set(alive ? 1 : 0);
+      if (!alive) self.losses_.note();
+      if (filter.on_mdh(self.number_, alive)) handler.on_mdh(alive);
     }
     MarketSource& self;
     Handler& handler;
+    Filter& filter;
     std::uint64_t now_ns;
   };
 
-  template <class Handler>
-  void on_row(const wire::DirectoryEntry& row, Handler& handler) noexcept {
-    const bool waited = !identities_.trusted(row.instrument_id);
-    const Identities::Verdict verdict = identities_.confirm(row);
-    symbol_conflicts_.set(identities_.conflicts());
-    handler.on_directory(row);
-    wire::BookImage latest;
-    if (verdict == Identities::Verdict::kOther)
-      handler.on_update(wire::feed_state_update(row.instrument_id, wire::FeedState::kStale));
-    else if (waited && image(row.instrument_id, latest))
-      handler.on_image(latest);
-  }
-  template <class Handler>
-  void judge(bool alive, Handler& handler) noexcept {
-    if (alive == (alive_.get() != 0)) return;
-    alive_.set(alive ? 1 : 0);
-    if (!alive) losses_.note();
-    handler.on_mdh(alive);
-  }
   void attach(std::uint64_t now_ns) noexcept;
   void detach(bool lost) noexcept;
   void tell_refused();
   void tell_lost();
 
   MarketReaderOptions options_;
+  std::size_t number_;
   Subscriber subscriber_;
   link::TableFollower<wire::DirectoryEntry> directory_;
   Identities identities_;
