@@ -6,9 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/itch/codec.hpp"
-#include "sim/recordings/binary_file.hpp"
-#include "sim/recordings/message_digest.hpp"
+#include "common/feeds/itch/codec.hpp"
+#include "common/feeds/recordings/binary_file.hpp"
+#include "common/feeds/recordings/message_digest.hpp"
 #include "tests/support/folder.hpp"
 
 namespace tickpath::report {
