@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <new>
 
@@ -27,21 +28,28 @@ void copy_text(char (&target)[Size], std::string_view text) noexcept {
 }
 
 // A reader may have the file of the former run mapped, and would end by SIGBUS if it lost its
-// pages.
+// pages. So that file is left to its readers; its space is free once they have gone.
 void leave_to_its_readers(const std::string& path) {
   struct stat status {};
-  if (::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) ::unlink(path.c_str());
+  if (::lstat(path.c_str(), &status) != 0) return;
+  if (!S_ISREG(status.st_mode))
+    throw Error("cannot create the trace file " + path + ": there is something else, no file");
+  ::unlink(path.c_str());
 }
+
+// The file has another name until its header is there, so that readers never see it without one.
+std::string name_before(const std::string& path) { return path + ".new"; }
 
 // Its space is reserved: a full disk is an error now, and not when the pipeline runs.
 int create_file(const std::string& path, std::size_t bytes) {
   leave_to_its_readers(path);
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  const std::string name = name_before(path);
+  const int file = ::open(name.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file < 0) throw SystemError("cannot create the trace file " + path, errno);
   const int error = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
   if (error == 0) return file;
   ::close(file);
-  ::unlink(path.c_str());
+  ::unlink(name.c_str());
   throw SystemError("cannot reserve " + std::to_string(bytes >> 20) + " MB for the trace file " +
                         path +
                         " (make room, or lower trace.capacity, or set trace.enabled = false)",
@@ -60,6 +68,7 @@ TraceWriter::TraceWriter(const TraceOptions& options) : mask_(0), path_(options.
   if (memory == MAP_FAILED) {
     const int error = errno;
     ::close(file_);
+    ::unlink(name_before(path_).c_str());
     throw SystemError("no memory for the trace of " + path_ + " (trace.capacity)", error);
   }
   header_ = new (memory) FileHeader{};
@@ -81,6 +90,11 @@ TraceWriter::TraceWriter(const TraceOptions& options) : mask_(0), path_(options.
   mask_ = capacity - 1;
   add_sync_point();
   write_behind();
+  if (::rename(name_before(path_).c_str(), path_.c_str()) == 0) return;
+  const int error = errno;
+  ::munmap(header_, memory_bytes_);
+  ::close(file_);
+  throw SystemError("cannot name the trace file " + path_, error);
 }
 
 TraceWriter::~TraceWriter() {

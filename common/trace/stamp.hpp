@@ -131,8 +131,9 @@ struct TraceOptions {
 // Set-up and close on a control thread; stamps by the one datapath thread that owns it.
 class TraceWriter final : public clock::OffsetSink {
  public:
-  // Creates (truncates) the file, reserves its space on the disk, and touches the memory, so that
-  // no stamp takes a page fault. Throws SystemError naming the path (a full disk).
+  // Creates the file, in place of an older one, with its header already there; reserves its space
+  // on the disk, and touches the memory, so that no stamp takes a page fault. Throws SystemError
+  // naming the path (a full disk).
   explicit TraceWriter(const TraceOptions& options);
   ~TraceWriter();
   TraceWriter(const TraceWriter&) = delete;

@@ -49,7 +49,8 @@ class LiveTrace : public testing::Test {
       try {
         TraceFile file(path_);
         if (file.kept() > 100) return file;
-      } catch (const Error&) {  // it is just being made
+      } catch (const SystemError& error) {
+        EXPECT_EQ(error.errno_value(), ENOENT) << error.what();  // no file without its header
       }
       ::usleep(1'000);
     }
