@@ -22,7 +22,10 @@ FuzzEvents::FuzzEvents(TestBench& bench, std::vector<std::string> listings,
       venues_(std::move(venues)),
       instruments_(instruments),
       strategy_(strategy),
-      random_(seed) {}
+      random_(seed),
+      mdh_away_(venues_.size()),
+      gateway_away_(venues_.size()),
+      without_credit_(venues_.size()) {}
 
 const std::vector<FuzzEvents::Choice>& FuzzEvents::choices() {
   using F = FuzzEvents;
@@ -55,6 +58,7 @@ const std::vector<FuzzEvents::Choice>& FuzzEvents::choices() {
       {"accepting", &F::accepting, 2},
       {"hold", &F::hold, 1},
       {"credit", &F::credit, 1},
+      {"recover", &F::recover, 16},
       {"adopt", &F::adopt, 1},
       {"advance", &F::advance, 20},
       {"begin_day", &F::begin_day, 1},
@@ -168,20 +172,19 @@ void FuzzEvents::trading() {
                                           : static_cast<tickpath_trading_state>(below(5)));
 }
 void FuzzEvents::clear() { bench_.clear(listing()); }
-void FuzzEvents::message() { bench_.message(venue()); }
+void FuzzEvents::message() { bench_.message(venues_[any_venue()]); }
 void FuzzEvents::feed() {
   bench_.feed(below(2) == 0 ? TICKPATH_FEED_GOOD : static_cast<tickpath_feed_state>(below(4)),
-              venue());
+              venues_[any_venue()]);
 }
 void FuzzEvents::feed_of() {
   bench_.feed_of(listing(), below(2) == 0 ? TICKPATH_FEED_GOOD : TICKPATH_FEED_STALE);
 }
 void FuzzEvents::mdh() {
-  const std::string& of = venue();
-  bench_.mdh(false, of);
+  const std::size_t at = any_venue();
+  bench_.mdh(false, venues_[at]);
+  mdh_away_[at] = true;
   ++outages_;
-  bench_.advance(std::chrono::milliseconds(below(50)));
-  bench_.mdh(true, of);
 }
 
 // ------------------------------------------------------------------------------------ the exchange
@@ -262,25 +265,45 @@ void FuzzEvents::stray_report() {
 }
 
 void FuzzEvents::gateway() {
-  const std::string& of = venue();
-  bench_.gateway(false, of);
+  const std::size_t at = any_venue();
+  bench_.gateway(false, venues_[at]);
+  gateway_away_[at] = true;
   ++outages_;
-  bench_.advance(std::chrono::milliseconds(below(50)));
-  bench_.gateway(true, of);
 }
-// Until it beats again.
 void FuzzEvents::gateway_silent() {
-  const std::string& of = venue();
-  bench_.gateway_silent(of);
+  const std::size_t at = any_venue();
+  bench_.gateway_silent(venues_[at]);
+  gateway_away_[at] = true;
   ++outages_;
-  bench_.advance(std::chrono::milliseconds(below(50)));
-  bench_.gateway(true, of);
+}
+void FuzzEvents::credit() {
+  const std::size_t at = any_venue();
+  bench_.credit(below(3), venues_[at]);
+  without_credit_[at] = true;
+}
+// What was lost at one venue comes back. This is more frequent than a loss, so that most events
+// meet a whole pipeline, and some do not.
+void FuzzEvents::recover() {
+  constexpr std::uint32_t kCredit = 1'000'000;
+  const std::size_t at = any_venue();
+  if (mdh_away_[at]) {
+    mdh_away_[at] = false;
+    bench_.mdh(true, venues_[at]);
+  } else if (gateway_away_[at]) {
+    gateway_away_[at] = false;
+    bench_.gateway(true, venues_[at]);
+  } else if (without_credit_[at]) {
+    without_credit_[at] = false;
+    bench_.credit(kCredit, venues_[at]);
+  } else {
+    throw TestBenchError("nothing is away");
+  }
 }
 void FuzzEvents::accepting() {
-  bench_.accepting(below(2) == 0 ? TICKPATH_REASON_NONE : TICKPATH_REASON_SESSION_DOWN, venue());
+  bench_.accepting(below(2) == 0 ? TICKPATH_REASON_NONE : TICKPATH_REASON_SESSION_DOWN,
+                   venues_[any_venue()]);
 }
 void FuzzEvents::hold() { bench_.hold(listing(), below(3) == 0); }
-void FuzzEvents::credit() { bench_.credit(below(2) == 0 ? below(3) : 1'000'000, venue()); }
 void FuzzEvents::adopt() {
   bench_.adopt(listing(), std::int64_t{below(2'001)} - 1'000, std::int64_t{below(100'000)} * 1'000);
 }

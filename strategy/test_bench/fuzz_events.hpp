@@ -57,6 +57,7 @@ class FuzzEvents {
   void accepting();
   void hold();
   void credit();
+  void recover();
   void adopt();
   void advance();
   void begin_day();
@@ -64,7 +65,7 @@ class FuzzEvents {
 
   std::uint32_t below(std::uint64_t limit) { return random_.below(limit); }
   const std::string& listing() { return listings_[below(listings_.size())]; }
-  const std::string& venue() { return venues_[below(venues_.size())]; }
+  std::size_t any_venue() { return below(venues_.size()); }
   tickpath_side side() { return below(2) == 0 ? TICKPATH_BUY : TICKPATH_SELL; }
   std::uint32_t price();
   std::uint32_t shares();
@@ -81,6 +82,10 @@ class FuzzEvents {
   Random random_;
   const Choice* chosen_ = nullptr;
   std::uint32_t base_price_ = 100'000;
+  // By venue: what is away, or out of credit, until recover().
+  std::vector<bool> mdh_away_;
+  std::vector<bool> gateway_away_;
+  std::vector<bool> without_credit_;
   std::vector<std::uint64_t> executions_;
   std::vector<std::uint64_t> unanswered_;  // requests, oldest first
   std::uint64_t fills_ = 0;

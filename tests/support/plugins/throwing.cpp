@@ -14,7 +14,7 @@ class Throwing final : public tickpath::Strategy {
     maybe("start");
   }
   void book_change(const BookChange& change) override {
-    if (open_orders(kNoInstrument, nullptr, 0) == 0)
+    if (change.best_bid != 0 && open_orders(kNoInstrument, nullptr, 0) == 0)
       (void)buy(change.instrument, 100, change.best_bid);
     maybe("book_change");
   }

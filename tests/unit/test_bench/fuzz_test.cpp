@@ -73,7 +73,7 @@ TEST(FuzzFinds, TheSameOfTheSameSeed) {
 }
 
 TEST(FuzzFinds, AnExceptionOfEachCallback) {
-  for (const char* const where : {"book_change", "trade", "report", "feed_state"}) {
+  for (const char* const where : {"book_change", "trade", "report", "feed_state", "stop"}) {
     TestBench bench({.plugin = testing::test_plugin("throwing"),
                      .set = {{"where", where}},
                      .symbols = {"ZAAA"},
