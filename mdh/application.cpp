@@ -9,8 +9,6 @@
 
 #include "common/clock/clock.hpp"
 #include "common/control/ring_flows.hpp"
-#include "common/feeds/iex/codec.hpp"
-#include "common/feeds/itch/codec.hpp"
 #include "common/link/clock_exchange.hpp"
 #include "common/link/heartbeat.hpp"
 #include "common/log/log.hpp"
@@ -38,17 +36,11 @@ std::string session_text(const FeedCounters& counters) {
   return text;
 }
 
-bool is_type(FeedProtocol protocol, char type) {
-  return protocol == FeedProtocol::kItch50 ? itch::length_of(type) > 0
-                                           : iex::name_of(type) != iex::name_of('\0');
-}
-
 // No shard leaves these out: system events, those of the whole market, and what cannot be read.
-std::uint64_t messages_of_no_symbol(FeedProtocol protocol, const FeedCounters& feed) {
+std::uint64_t messages_of_no_symbol(const feeds::LiveFormat& format, const FeedCounters& feed) {
   std::uint64_t count = feed.malformed_messages.get();
-  for (const char type : {'S', 'V', 'W'})
-    if (type == 'S' || protocol == FeedProtocol::kItch50)
-      count += feed.by_type[static_cast<std::size_t>(type)].get();
+  for (const char type : format.types_of_no_symbol)
+    count += feed.by_type[static_cast<std::size_t>(type)].get();
   return count;
 }
 
@@ -345,6 +337,7 @@ void MdhApplication::tell_departed() {
 
 void MdhApplication::register_counters() {
   control::Counters& out = runtime_.counters();
+  const feeds::LiveFormat& format = datapath_->feed().format();
   const FeedCounters& feed = datapath_->feed().counters();
   out.add("feed", feed,
           {"messages", "gaps", "missed_messages", "conflicting_messages", "bridged_messages"});
@@ -353,7 +346,7 @@ void MdhApplication::register_counters() {
   out.add("feed", datapath_->socket_counters(), {"kernel_drops"});
   register_lines(out);
   for (std::size_t type = 0; type < feed.by_type.size(); ++type)
-    if (is_type(config_.feed.protocol, static_cast<char>(type)))
+    if (format.is_type(static_cast<char>(type)))
       out.add("messages", std::string(1, static_cast<char>(type)), feed.by_type[type]);
   const book::LevelBookSet& books = datapath_->feed().books();
   out.add("book", feed.book, {"instruments"});
@@ -362,7 +355,7 @@ void MdhApplication::register_counters() {
   out.add("book", "crossed_now", crossed.now());
   out.add("book", "crossed_ns", crossed.total_ns());
   out.add("book", "crossed_longest_ns", crossed.longest_ns());
-  if (config_.feed.protocol == FeedProtocol::kIexDeep10)
+  if (format.wide_prices)
     out.add("book", "unusable_prices", [this] { return datapath_->feed().unusable_prices(); });
   out.add("book", "orders", [&books] { return books.orders_resting(); });
   out.add("book", "orders_max_seen", [&books] { return books.orders_resting_max(); });
@@ -482,7 +475,7 @@ void MdhApplication::summarize(control::Summary& summary) {
   summary.details["other_shards"] = feed.other_shards.get();
   summary.details["shard"] = control::shard_of(config_.shard).number;
   summary.details["shards"] = control::shard_of(config_.shard).count;
-  summary.details["of_no_symbol"] = messages_of_no_symbol(config_.feed.protocol, feed);
+  summary.details["of_no_symbol"] = messages_of_no_symbol(datapath_->feed().format(), feed);
   summary.details["bad_symbols"] = feed.book.bad_symbols.get();
   summary.details["book_crossed"] = datapath_->feed().crossed().times().get();
   summary.details["book_crossed_ns"] = datapath_->feed().crossed().total_ns().get();

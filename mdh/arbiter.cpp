@@ -14,7 +14,8 @@ Arbiter::Arbiter(const ArbiterOptions& options, Feed& feed, RetransmitPort* port
       snapshots_(snapshots),
       log_(log),
       held_(options.held_packets, options.datagram_bytes),
-      recent_(feed.protocol()) {
+      transport_(feed.format().transport),
+      recent_(transport_) {
   const clock::TickConverter converter;
   gap_wait_ = converter.from_ns(options.gap_wait_ns);
   request_timeout_ = converter.from_ns(options.request_timeout_ns);
@@ -29,7 +30,7 @@ Arbiter::Arbiter(const ArbiterOptions& options, Feed& feed, RetransmitPort* port
 
 void Arbiter::collect(Line line, std::span<const std::byte> datagram,
                       const Arrival& arrival) noexcept {
-  const Packet packet = parse(feed_.protocol(), line, datagram, arrival);
+  const Packet packet = parse(transport_, line, datagram, arrival);
   line_of(packet).packets.add();
   if (packet.status == PacketStatus::kTruncatedHeader) [[unlikely]]
     return feed_.on_malformed(packet.bytes, packet.status);

@@ -166,6 +166,7 @@ class Arbiter {
 
   HeldPackets held_;
   Burst burst_;
+  feeds::Transport transport_;
   RecentPackets recent_;
 
   // The gap before the first held packet.

@@ -29,7 +29,7 @@ class BookHandler {
  public:
   explicit BookHandler(book::LevelBookSet& books) noexcept : books_(books) {}
 
-  const Event& event() const noexcept { return event_; }
+  Event& event() noexcept { return event_; }  // what the last message did
 
   void operator()(const itch::AddOrder& m) noexcept { add(m); }
   void operator()(const itch::AddOrderMpid& m) noexcept { add(m); }
@@ -82,13 +82,13 @@ class BookHandler {
 
  protected:
   void set_kind(wire::UpdateKind kind) noexcept { event_.kind = kind; }
-
- private:
   void add(const auto& m) noexcept {
     const book::Change change = books_.add(m.header.stock_locate, m.order_reference_number,
                                            itch::side_of(m.buy_sell_indicator), m.shares, m.price);
     report(m.header, wire::UpdateKind::kAdd, change, m.price);
   }
+
+ private:
   void report(const itch::Header& header, wire::UpdateKind kind, const book::Change& change,
               std::uint32_t price) noexcept {
     // What rests is of the order's own symbol, whatever locate the message claims.

@@ -9,8 +9,8 @@ namespace tickpath::mdh {
 namespace {
 
 void check_feed(const MdhConfig& config, config::Problems& problems) {
-  control::check_only_with_itch(config.feed.protocol, "feed.retransmission.server",
-                                config.retransmission_server, problems);
+  control::check_recoverable(config.feed, "feed.retransmission.server",
+                             config.retransmission_server, problems);
   control::check_lines(config.feed, problems);
   control::check_shard("feed.shard", config.shard, problems);
   control::check_endpoint("feed.retransmission.server", config.retransmission_server, problems);

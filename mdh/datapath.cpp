@@ -40,8 +40,8 @@ net::ReceiverOptions receiver_options(const MdhConfig& config, Line line) {
 
 ArbiterOptions arbiter_options(const MdhConfig& config) {
   ArbiterOptions options = config.arbiter;
-  options.restarts =
-      config.feed.protocol == control::FeedProtocol::kIexDeep10 && !config.feed.source.empty();
+  options.restarts = control::format_of(config.feed).transport == feeds::Transport::kIexTp &&
+                     !config.feed.source.empty();
   return options;
 }
 
@@ -58,8 +58,8 @@ std::size_t snapshot_bytes_max(const MdhConfig& config) {
 }
 
 std::unique_ptr<SnapshotClient> snapshot_client(const MdhConfig& config) {
-  // DEEP has none: the key stands in every default configuration and has no effect then.
-  if (config.snapshot_server.empty() || config.feed.protocol != control::FeedProtocol::kItch50)
+  // The key stands in every default configuration, and has no effect where there are none.
+  if (config.snapshot_server.empty() || !control::format_of(config.feed).recoverable)
     return nullptr;
   SnapshotClientOptions options;
   options.server = net::parse_endpoint(config.snapshot_server);

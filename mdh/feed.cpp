@@ -18,7 +18,7 @@ Feed::Feed(const FeedOptions& options, UpdateSink& sink, trace::TraceWriter& tra
       books_(options.book),
       instruments_(options.instruments_max),
       crossed_(options.instruments_max),
-      shard_(options.shard, options.protocol),
+      shard_(options.shard, feeds::format_of(options.protocol)),
       handler_(*this),
       lookahead_(books_),
       silence_timeout_(ticks_.from_ns(options.silence_timeout_ns)) {

@@ -134,8 +134,9 @@ class Feed {
   // The instrument as it is now; ring_sequence is left alone.
   void fill_image(std::uint32_t instrument_id, wire::BookImage& image) const noexcept;
 
-  FeedProtocol protocol() const noexcept { return options_.protocol; }
-  // DEEP alone: levels and trades left out because no Price(4) holds their price. Any thread.
+  const feeds::LiveFormat& format() const noexcept { return feeds::format_of(options_.protocol); }
+  // Where prices are wide: levels and trades left out because no Price(4) holds their price. Any
+  // thread.
   std::uint64_t unusable_prices() const noexcept;
   wire::FeedState state() const noexcept { return state_; }
   const book::LevelBookSet& books() const noexcept { return books_; }
@@ -177,7 +178,6 @@ class Feed {
   void handle(std::span<const std::byte> message, std::int64_t kernel_ns) noexcept;
   void on_other_shard() noexcept;
   bool shown(const itch::Header& header, const itch::Stock& symbol) noexcept;
-  bool decode(std::span<const std::byte> message, Event& event) noexcept;
   std::uint64_t new_numbering() const noexcept;
   void begin_anew(std::uint64_t sequence) noexcept;
   void drop_books() noexcept;

@@ -28,10 +28,9 @@ wire::TradingState trading_state(char status) noexcept {
 
 }  // namespace
 
-bool Feed::DeepHandler::handle(std::span<const std::byte> message, Event& event) noexcept {
+bool Feed::DeepHandler::decode(Message message) noexcept {
   event_ = {};
   const iex::DecodeStatus status = iex::decode(message, *this);
-  event = event_;
   // The venue may add types; a receiver passes them over ("Architecture").
   return status == iex::DecodeStatus::kOk || status == iex::DecodeStatus::kUnknownType;
 }

@@ -13,8 +13,9 @@ class Feed::DeepHandler {
  public:
   explicit DeepHandler(Feed& feed) : feed_(feed), books_(feed.books_) {}
 
-  // False: it is damaged. event: what it did.
-  bool handle(std::span<const std::byte> message, Event& event) noexcept;
+  // False: it is damaged.
+  bool decode(Message message) noexcept;
+  Event& event() noexcept { return event_; }  // what the last message did
   void begin_session() noexcept { books_.begin_session(); }
   // Counts levels and trades; any thread.
   std::uint64_t unusable_prices() const noexcept {

@@ -20,8 +20,10 @@ void Feed::handle(std::span<const std::byte> message, std::int64_t kernel_ns) no
   const std::uint64_t sequence = current_.sequence;
   if (kernel_ns != 0) trace_.stamp_realtime(trace::Hop::kMdhKernelRx, sequence, kernel_ns);
   trace_.stamp_at(trace::Hop::kMdhRx, sequence, current_.rx);
-  Event event;
-  const bool decoded = decode(message, event);
+  const bool decoded = deep_ != nullptr
+                           ? deep_->decode(message)
+                           : itch::decode(message, handler_) == itch::DecodeStatus::kOk;
+  Event& event = deep_ != nullptr ? deep_->event() : handler_.event();
   // The message has just named the locate's symbol.
   if (shard_.is_other(event.locate)) [[unlikely]]
     return on_other_shard();
@@ -46,15 +48,6 @@ void Feed::on_other_shard() noexcept {
   counters_.other_shards.add();
 }
 
-// False: it is malformed. event: what it did.
-bool Feed::decode(std::span<const std::byte> message, Event& event) noexcept {
-  if (deep_) [[unlikely]]
-    return deep_->handle(message, event);
-  const itch::DecodeStatus status = itch::decode(message, handler_);
-  event = handler_.event();
-  return status == itch::DecodeStatus::kOk;
-}
-
 // Lists the instrument of an order where it is new. False: its symbol has no book here.
 bool Feed::shown(const itch::Header& header, const itch::Stock& symbol) noexcept {
   if (instruments_.id_of(header.stock_locate) == wire::kNoInstrument) [[unlikely]] {
@@ -67,13 +60,13 @@ bool Feed::shown(const itch::Header& header, const itch::Stock& symbol) noexcept
 void Feed::MessageHandler::operator()(const itch::AddOrder& m) noexcept {
   if (!feed_.shown(m.header, m.stock)) [[unlikely]]
     return information(m.header);
-  BookHandler::operator()(m);
+  add(m);
 }
 
 void Feed::MessageHandler::operator()(const itch::AddOrderMpid& m) noexcept {
   if (!feed_.shown(m.header, m.stock)) [[unlikely]]
     return information(m.header);
-  BookHandler::operator()(m);
+  add(m);
 }
 
 void Feed::MessageHandler::operator()(const itch::StockDirectory& m) noexcept {

@@ -1,4 +1,4 @@
-// A packet of the feed in MoldUDP64's terms, whatever its protocol: session, number of the first
+// A packet of the feed in MoldUDP64's terms, whatever carries it: session, number of the first
 // message, count, and message blocks. The arbiter parses a packet once; nobody behind it does.
 #pragma once
 
@@ -8,13 +8,13 @@
 #include <span>
 
 #include "common/base/units.hpp"
-#include "common/control/feed_protocol.hpp"
 #include "common/feeds/iex/iex_tp.hpp"
 #include "common/feeds/itch/moldudp64.hpp"
+#include "common/feeds/live/live_format.hpp"
 
 namespace tickpath::mdh {
 
-using control::FeedProtocol;
+using feeds::FeedProtocol;
 using itch::mold::PacketHeader;
 using itch::mold::PacketStatus;
 using Message = std::span<const std::byte>;
@@ -48,7 +48,6 @@ inline void parse_segment(std::span<const std::byte> datagram, Packet& packet) n
   packet.header.sequence_number = from.first_sequence_number;
   packet.header.message_count = from.message_count;
   packet.send_time_ns = from.send_time_ns;
-  packet.big_endian = false;
   packet.blocks = datagram.subspan(iex::kSegmentHeaderBytes);
   // Whatever else is wrong with a segment counts as this, another protocol's messages included.
   if (segment.status() != iex::SegmentStatus::kOk || from.protocol != iex::kDeep10)
@@ -56,13 +55,14 @@ inline void parse_segment(std::span<const std::byte> datagram, Packet& packet) n
 }
 
 // status is kTruncatedHeader where the datagram is shorter than a header.
-inline Packet parse(FeedProtocol protocol, Line line, std::span<const std::byte> datagram,
+inline Packet parse(feeds::Transport transport, Line line, std::span<const std::byte> datagram,
                     const Arrival& arrival) noexcept {
   Packet packet;
   packet.line = line;
   packet.bytes = datagram.size();
   packet.arrival = arrival;
-  const bool mold = protocol == FeedProtocol::kItch50;
+  packet.big_endian = feeds::has_big_endian_blocks(transport);
+  const bool mold = transport == feeds::Transport::kMoldUdp64;
   const std::size_t header_bytes = mold ? itch::mold::kHeaderBytes : iex::kSegmentHeaderBytes;
   if (datagram.size() < header_bytes) [[unlikely]] {
     packet.status = PacketStatus::kTruncatedHeader;

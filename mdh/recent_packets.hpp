@@ -12,7 +12,7 @@
 
 namespace tickpath::mdh {
 
-// Message blocks as both protocols have them: two bytes of length, the message, and so on. They are
+// Message blocks as all transports have them: two bytes of length, the message, and so on. They are
 // copied packet by packet, which costs a message some three instructions; looked into, message by
 // message, only where a packet comes again and is not the same. Datapath thread; allocates at
 // construction alone.
@@ -22,8 +22,8 @@ class RecentPackets {
   static constexpr std::size_t kBytes = 256 * 1024;
   static constexpr std::size_t kPackets = 4'096;
 
-  explicit RecentPackets(FeedProtocol protocol)
-      : big_endian_(protocol == FeedProtocol::kItch50),
+  explicit RecentPackets(feeds::Transport transport)
+      : big_endian_(feeds::has_big_endian_blocks(transport)),
         bytes_(new std::byte[kBytes]()),
         entries_(new Entry[kPackets]()) {}
 

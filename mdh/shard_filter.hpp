@@ -6,31 +6,32 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "common/book/types.hpp"
-#include "common/feeds/iex/messages.hpp"
 #include "common/feeds/itch/codec.hpp"
+#include "common/feeds/live/live_format.hpp"
 #include "common/wire/shard.hpp"
-#include "mdh/packet.hpp"
 
 namespace tickpath::mdh {
 
 // The feed's thread; noexcept, no allocation.
 class ShardFilter {
  public:
-  ShardFilter(wire::Shard own, FeedProtocol protocol) noexcept
-      : own_(own), deep_(protocol == FeedProtocol::kIexDeep10) {}
+  ShardFilter(wire::Shard own, const feeds::LiveFormat& format) noexcept
+      : own_(own), format_(format) {}
 
   // Whether the symbol has its book here.
   bool takes(const itch::Stock& symbol) const noexcept {
     return own_.whole() || own_.has_padded(symbol.characters.data());
   }
-  // Before a message is decoded: it is known to be another shard's. ITCH's by its locate, once a
-  // message has named the locate's symbol; DEEP's by the symbol itself.
+  // Before a message is decoded: it is known to be another shard's. By the symbol, where each
+  // message has it at the same place; else by the locate, once a message has named the locate's
+  // symbol.
   bool leaves_out(std::span<const std::byte> message) const noexcept {
     if (own_.whole()) [[likely]]
       return false;
-    if (deep_) return leaves_out_deep(message);
+    if (format_.symbol_at != 0) return leaves_out_symbol(message);
     return message.size() >= itch::kHeaderBytes && is_other(itch::stock_locate(message.data()));
   }
   bool is_other(book::Locate locate) const noexcept {
@@ -48,17 +49,15 @@ class ShardFilter {
  private:
   static constexpr std::size_t kWordBits = 64;
 
-  // The system event is the only one without a symbol, which all others have at the same place.
-  bool leaves_out_deep(std::span<const std::byte> message) const noexcept {
-    constexpr std::size_t kSymbolAt = 10;
-    if (message.size() < kSymbolAt + wire::kPaddedSymbolBytes ||
-        static_cast<char>(message[0]) == iex::SystemEvent::kType)
+  bool leaves_out_symbol(std::span<const std::byte> message) const noexcept {
+    if (message.size() < format_.symbol_at + wire::kPaddedSymbolBytes ||
+        format_.types_of_no_symbol.find(static_cast<char>(message[0])) != std::string_view::npos)
       return false;
-    return !own_.has_padded(message.data() + kSymbolAt);
+    return !own_.has_padded(message.data() + format_.symbol_at);
   }
 
   wire::Shard own_;
-  bool deep_;
+  const feeds::LiveFormat& format_;
   // A bit a locate: 8 KiB, in the first-level cache whatever the books do.
   std::array<std::uint64_t, book::kLocatesMax / kWordBits> others_{};
 };

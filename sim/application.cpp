@@ -48,8 +48,8 @@ void add_redundancy(const FeedConfig& config, FeedOptions& options) {
 
 // The books of the snapshots hold what those of the matching hold.
 void add_snapshot(const SimConfig& config, FeedOptions& options) {
-  // DEEP has none: the key stands in every default configuration and has no effect then.
-  if (config.feed.snapshot_listen.empty() || config.feed.protocol != FeedProtocol::kItch50) return;
+  // The key stands in every default configuration, and has no effect where there are none.
+  if (config.feed.snapshot_listen.empty() || !control::format_of(config.feed).recoverable) return;
   SnapshotOptions& snapshot = options.snapshot.emplace();
   snapshot.listen = net::parse_endpoint(config.feed.snapshot_listen);
   snapshot.username = config.feed.snapshot_username;
@@ -70,7 +70,7 @@ FeedOptions feed_options(const SimConfig& config, std::uint16_t incarnation) {
   // Receivers tell a restarted exchange from a gap by another session (MoldUDP64 1.00, "Session").
   options.session = itch::mold::Session(
       config.feed.session.empty() ? fmt::format("SIM{:07}", incarnation) : config.feed.session);
-  options.protocol = config.feed.protocol;
+  options.transport = control::format_of(config.feed).transport;
   options.iex_session = iex_session(config.feed, incarnation);
   options.packet_bytes = config.feed.packet_bytes;
   options.packet_messages = config.feed.packet_messages;
@@ -129,8 +129,8 @@ SimApplication::SimApplication(const SimConfig& config, control::Runtime& runtim
                 static_cast<std::uint64_t>(config_.replay.settle_ns)),
       progress_(replayer_, feed_, loader_, config_.replay.pace) {
   gateway_.connect(matcher_, market_.symbols());
-  if (config_.feed.protocol == FeedProtocol::kIexDeep10) {
-    // DEEP tells sizes at prices, not orders: no queue to stand in. Every order is refused.
+  if (!control::format_of(config_.feed).has_orders) {
+    // Sizes at prices, not orders: no queue to stand in. Every order is refused.
     matcher_.close();
   } else if (config_.matching.publish) {
     const bool own = config_.matching.crosses == CrossRule::kOwn;
@@ -282,10 +282,11 @@ void SimApplication::set_state(const Command& command) {
 }
 
 void SimApplication::on_start() {
-  if (config_.feed.protocol == FeedProtocol::kIexDeep10)
+  if (const feeds::LiveFormat& format = control::format_of(config_.feed); !format.has_orders)
     log::warning(
-        "feed.protocol = iex_deep10: orders are refused, as DEEP tells sizes at prices and not "
-        "whose turn it is in the queue");
+        "feed.protocol = {}: orders are refused, as it tells sizes at prices and not whose turn it "
+        "is in the queue",
+        format.key);
   std::error_code none;  // those of an earlier recording
   std::filesystem::remove(control::LongNames::path(config_.common.run_dir), none);
   loader_.start([this](const RecordingLoader::Names& names) {

@@ -250,11 +250,11 @@ void check_sessions(const std::vector<OrderSessionConfig>& sessions, config::Pro
 void check_rest(const SimConfig& config, config::Problems& problems) {
   if (config.feed.session.size() > sizeof(itch::mold::Session))
     problems.add("feed.session", "has more than 10 characters");
-  if (config.feed.protocol == control::FeedProtocol::kIexDeep10 && !config.feed.session.empty() &&
-      !session_number(config.feed.session))
+  if (control::format_of(config.feed).transport == feeds::Transport::kIexTp &&
+      !config.feed.session.empty() && !session_number(config.feed.session))
     problems.add("feed.session", "is not the number of an IEX-TP session, 0 to 4294967295");
-  control::check_only_with_itch(config.feed.protocol, "feed.retransmission.listen",
-                                config.feed.retransmission_listen, problems);
+  control::check_recoverable(config.feed, "feed.retransmission.listen",
+                             config.feed.retransmission_listen, problems);
   control::check_lines(config.feed, problems);
   control::check_endpoint("feed.retransmission.listen", config.feed.retransmission_listen,
                           problems);

@@ -1,6 +1,7 @@
 #include "common/control/feed_endpoints.hpp"
 
 #include <optional>
+#include <utility>
 
 #include "common/net/secret_file.hpp"
 
@@ -22,9 +23,12 @@ std::optional<net::Endpoint> parse(const char* key, const std::string& text,
 config::Schema<FeedLines> feed_lines_schema() {
   using L = FeedLines;
   config::Schema<L> schema;
-  schema.choice("protocol", &L::protocol,
-                {{"itch50", FeedProtocol::kItch50}, {"iex_deep10", FeedProtocol::kIexDeep10}},
-                "What the feed speaks: ITCH 5.0 over MoldUDP64, or IEX DEEP 1.0 over IEX-TP");
+  std::string help;
+  for (const feeds::LiveFormat& format : feeds::live_formats())
+    help += std::string(help.empty() ? "What the feed speaks: " : ", or ") + format.text;
+  config::FieldHandle protocol = schema.choice("protocol", &L::protocol, {}, std::move(help));
+  for (const feeds::LiveFormat& format : feeds::live_formats())
+    protocol.or_named(format.key, static_cast<std::int64_t>(format.protocol));
   schema.address("group", &L::group, "Multicast group and port of the feed");
   schema.text("interface", &L::interface,
               "Local address of the interface to send from, or to join the group on");
@@ -42,6 +46,14 @@ config::Schema<FeedLines> feed_lines_schema() {
 void check_lines(const FeedLines& lines, config::Problems& problems) {
   check_sources(lines.source, lines.source_b, problems);
   check_second_line(lines.group, lines.group_b, problems);
+}
+
+void check_recoverable(const FeedLines& lines, const char* key, const std::string& text,
+                       config::Problems& problems) {
+  const feeds::LiveFormat& format = format_of(lines);
+  if (!format.recoverable && !text.empty())
+    problems.add(key, "is not for feed.protocol = \"" + std::string(format.key) +
+                          "\": only line B fills a gap there");
 }
 
 wire::Shard shard_of(const std::string& text) {

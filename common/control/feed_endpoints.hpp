@@ -7,7 +7,7 @@
 #include "common/base/secret.hpp"
 #include "common/config/config.hpp"
 #include "common/config/values.hpp"
-#include "common/control/feed_protocol.hpp"
+#include "common/feeds/live/live_format.hpp"
 #include "common/net/endpoint.hpp"
 #include "common/wire/shard.hpp"
 
@@ -15,7 +15,7 @@ namespace tickpath::control {
 
 // The lines of a feed, as who sends them and who takes them have them.
 struct FeedLines {
-  FeedProtocol protocol = FeedProtocol::kItch50;
+  feeds::FeedProtocol protocol = feeds::FeedProtocol::kItch50;
   config::Address group{"239.255.7.1", 7701};
   std::string interface = "127.0.0.1";
   std::string source, source_b;  // empty: any port, whoever sends first; line A's, its next port
@@ -23,8 +23,14 @@ struct FeedLines {
   std::string interface_b;       // empty: as interface
 };
 config::Schema<FeedLines> feed_lines_schema();
+inline const feeds::LiveFormat& format_of(const FeedLines& lines) noexcept {
+  return feeds::format_of(lines.protocol);
+}
 // Checks the keys under "feed.".
 void check_lines(const FeedLines& lines, config::Problems& problems);
+// `key` is for asking again what was lost: `text` must be empty where the format has no such thing.
+void check_recoverable(const FeedLines& lines, const char* key, const std::string& text,
+                       config::Problems& problems);
 
 // The shard of a key that is "k/n" or empty (all symbols). Of a text that is no shard the whole:
 // check_shard() has refused it.

@@ -1,4 +1,4 @@
-// Packets of either protocol, one interface: MoldUDP64 for ITCH, IEX-TP for DEEP.
+// Packets of any transport, one interface.
 #pragma once
 
 #include <cstddef>
@@ -6,28 +6,27 @@
 #include <span>
 
 #include "common/clock/clock.hpp"
-#include "common/control/feed_protocol.hpp"
 #include "common/feeds/iex/iex_tp.hpp"
 #include "common/feeds/itch/moldudp64.hpp"
+#include "common/feeds/live/live_format.hpp"
 
 namespace tickpath::sim {
-
-using control::FeedProtocol;
 
 // Datapath thread.
 class FeedFraming {
  public:
   // buffer: of the caller, who keeps it alive. iex_session: IEX-TP numbers its sessions.
-  FeedFraming(FeedProtocol protocol, std::span<std::byte> buffer,
+  FeedFraming(feeds::Transport transport, std::span<std::byte> buffer,
               const itch::mold::Session& session, std::uint32_t iex_session) noexcept
-      : iex_(protocol == FeedProtocol::kIexDeep10),
+      : iex_(transport == feeds::Transport::kIexTp),
         session_(session),
         mold_(buffer),
         segment_(buffer, {.protocol = iex::kDeep10, .channel = 1, .session = iex_session}) {}
 
   // What a packet of `packet_bytes` has room for in one message.
-  static std::size_t longest_message(FeedProtocol protocol, std::size_t packet_bytes) noexcept {
-    return packet_bytes - (protocol == FeedProtocol::kIexDeep10
+  static std::size_t longest_message(feeds::Transport transport,
+                                     std::size_t packet_bytes) noexcept {
+    return packet_bytes - (transport == feeds::Transport::kIexTp
                                ? iex::kSegmentHeaderBytes + iex::kBlockLengthBytes
                                : itch::mold::kHeaderBytes + itch::mold::kBlockLengthBytes);
   }

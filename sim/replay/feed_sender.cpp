@@ -10,8 +10,8 @@ namespace tickpath::sim {
 FeedSender::FeedSender(const FeedOptions& options, trace::TraceWriter& trace)
     : trace_(trace),
       packet_messages_(std::min(options.packet_messages, kMessagesMax)),
-      longest_message_(FeedFraming::longest_message(options.protocol, options.packet_bytes)),
-      builder_(options.protocol,
+      longest_message_(FeedFraming::longest_message(options.transport, options.packet_bytes)),
+      builder_(options.transport,
                std::span(buffer_).first(std::min(options.packet_bytes, buffer_.size())),
                options.session, options.iex_session) {
   builder_.begin(next_sequence_);

@@ -31,9 +31,9 @@ struct FeedOptions {
   std::uint64_t seed = 1;  // of what impairments draw
   std::optional<RetransmissionOptions> retransmission;
   std::optional<SnapshotOptions> snapshot;
-  FeedProtocol protocol = FeedProtocol::kItch50;
+  feeds::Transport transport = feeds::Transport::kMoldUdp64;
   itch::mold::Session session{};
-  std::uint32_t iex_session = 1;  // kIexDeep10; retransmission and snapshot are for ITCH
+  std::uint32_t iex_session = 1;  // of kIexTp; retransmission and snapshot are for kMoldUdp64
   std::size_t packet_bytes = itch::mold::kMaxPacketBytes;
   std::uint16_t packet_messages = 64;  // more than the 47 or so that 1,472 bytes hold
 };

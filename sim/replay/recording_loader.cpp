@@ -10,7 +10,7 @@
 namespace tickpath::sim {
 
 std::unique_ptr<itch::RecordingReader> open_feed_recording(const RecordingOptions& options) {
-  if (options.protocol == control::FeedProtocol::kIexDeep10)
+  if (options.protocol == feeds::FeedProtocol::kIexDeep10)
     return std::make_unique<iex::DeepRecording>(options.path);
   return itch::open_recording(options.path, {.stock = options.stock});
 }

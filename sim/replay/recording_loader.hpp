@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "common/base/counter.hpp"
-#include "common/control/feed_protocol.hpp"
+#include "common/feeds/live/live_format.hpp"
 #include "common/feeds/recordings/message_digest.hpp"
 #include "common/feeds/recordings/recording.hpp"
 #include "sim/replay/message_queue.hpp"
@@ -24,7 +24,7 @@ struct RecordingOptions {
   std::filesystem::path path;
   std::string stock;  // LOBSTER: symbol in place of the one in the file name
   PaceOptions pace;   // for the plan
-  control::FeedProtocol protocol = control::FeedProtocol::kItch50;
+  feeds::FeedProtocol protocol = feeds::FeedProtocol::kItch50;
 };
 
 // A recording of what the feed speaks. Throws itch::RecordingError.

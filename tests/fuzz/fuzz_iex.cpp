@@ -13,6 +13,7 @@
 #include "common/feeds/recordings/deep_to_itch.hpp"
 #include "tests/fuzz/itch_auditor.hpp"
 #include "tests/support/memory_source.hpp"
+#include "tests/support/packet_walk.hpp"
 
 using namespace tickpath;
 
@@ -53,6 +54,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   iex::SegmentCursor segment(bytes);
+  if (segment.header().protocol == iex::kDeep10 &&
+      !test_support::walks_alike(segment, feeds::Transport::kIexTp, bytes))
+    std::abort();
   std::size_t count = 0;
   for (std::span<const std::byte> message; segment.next(message); ++count) {
     if (message.data() < bytes.data() || message.data() + message.size() > bytes.data() + size)

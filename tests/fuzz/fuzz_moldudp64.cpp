@@ -1,4 +1,5 @@
-// One MoldUDP64 packet of any bytes. A packet without fault must come out of the builder as it was.
+// One MoldUDP64 packet of any bytes. A packet without fault must come out of the builder as it was,
+// and mdh must see the same messages in it.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "common/feeds/itch/moldudp64.hpp"
+#include "tests/support/packet_walk.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tickpath::itch;
@@ -14,6 +16,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool is_request = mold::parse_request(packet, request) == mold::PacketStatus::kOk;
   if (is_request != (size == mold::kHeaderBytes)) std::abort();
 
+  if (!tickpath::test_support::walks_alike(mold::PacketCursor(packet),
+                                           tickpath::feeds::Transport::kMoldUdp64, packet))
+    std::abort();
   mold::PacketCursor cursor(packet);
   std::vector<std::byte> buffer(std::max(size, mold::kHeaderBytes));
   mold::PacketBuilder builder(buffer);

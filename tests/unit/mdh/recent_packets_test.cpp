@@ -8,6 +8,7 @@
 namespace tickpath::mdh {
 namespace {
 
+using feeds::Transport;
 using Bytes = std::vector<std::byte>;
 
 Bytes message(std::size_t length, unsigned content) {
@@ -15,12 +16,12 @@ Bytes message(std::size_t length, unsigned content) {
   return bytes;
 }
 // As MoldUDP64 has them, or IEX-TP.
-Bytes blocks(const std::vector<Bytes>& messages, FeedProtocol protocol = FeedProtocol::kItch50) {
+Bytes blocks(const std::vector<Bytes>& messages, Transport transport = Transport::kMoldUdp64) {
   Bytes all;
   for (const Bytes& each : messages) {
     const auto high = static_cast<std::byte>(each.size() >> 8);
     const auto low = static_cast<std::byte>(each.size() & 0xff);
-    const bool big_endian = protocol == FeedProtocol::kItch50;
+    const bool big_endian = transport == Transport::kMoldUdp64;
     all.push_back(big_endian ? high : low);
     all.push_back(big_endian ? low : high);
     all.insert(all.end(), each.begin(), each.end());
@@ -28,13 +29,13 @@ Bytes blocks(const std::vector<Bytes>& messages, FeedProtocol protocol = FeedPro
   return all;
 }
 
-TEST(RecentPacketsTest, EachMessageIsFoundByItsNumberInEitherProtocol) {
-  for (const FeedProtocol protocol : {FeedProtocol::kItch50, FeedProtocol::kIexDeep10}) {
-    RecentPackets kept(protocol);
+TEST(RecentPacketsTest, EachMessageIsFoundByItsNumberOfEitherTransport) {
+  for (const Transport transport : {Transport::kMoldUdp64, Transport::kIexTp}) {
+    RecentPackets kept(transport);
     kept.keep(5,
-              blocks({message(19, 5), message(300, 6), message(0, 0), message(36, 8)}, protocol));
-    kept.keep(9, blocks({message(36, 9)}, protocol));
-    kept.keep(20, blocks({message(40, 20)}, protocol));  // behind a gap
+              blocks({message(19, 5), message(300, 6), message(0, 0), message(36, 8)}, transport));
+    kept.keep(9, blocks({message(36, 9)}, transport));
+    kept.keep(20, blocks({message(40, 20)}, transport));  // behind a gap
     for (const auto& [number, length] :
          {std::pair{5, 19}, {6, 300}, {7, 0}, {8, 36}, {9, 36}, {20, 40}}) {
       const auto sequence = static_cast<std::uint64_t>(number);
@@ -53,7 +54,7 @@ TEST(RecentPacketsTest, EachMessageIsFoundByItsNumberInEitherProtocol) {
 }
 
 TEST(RecentPacketsTest, EveryBitOfAMessageCounts) {
-  RecentPackets kept(FeedProtocol::kItch50);
+  RecentPackets kept(Transport::kMoldUdp64);
   Bytes one = message(36, 77);
   kept.keep(1, blocks({message(36, 1), one}));
   for (std::size_t bit = 0; bit < one.size() * 8; ++bit) {
@@ -69,7 +70,7 @@ TEST(RecentPacketsTest, EveryBitOfAMessageCounts) {
 }
 
 TEST(RecentPacketsTest, WhatIsOverwrittenIsUnknownAndNothingElse) {
-  RecentPackets kept(FeedProtocol::kItch50);
+  RecentPackets kept(Transport::kMoldUdp64);
   const auto content = [](std::uint64_t n) {
     return message(20 + n % 1'400, static_cast<unsigned>(n % 251));
   };
@@ -97,7 +98,7 @@ TEST(RecentPacketsTest, WhatIsOverwrittenIsUnknownAndNothingElse) {
 }
 
 TEST(RecentPacketsTest, AnotherNumberingKnowsNothingOfTheOneBefore) {
-  RecentPackets kept(FeedProtocol::kItch50);
+  RecentPackets kept(Transport::kMoldUdp64);
   for (std::uint64_t n = 1; n <= 100; ++n)
     kept.keep(n, blocks({message(36, static_cast<unsigned>(n))}));
   kept.clear();

@@ -190,7 +190,7 @@ TEST(RecordingLoader, PlaysAListOfDeepCaptures) {
   };
   const std::string paths = write_capture("a.pcap", 1) + "," + write_capture("b.pcap", 2);
   const auto recording =
-      open_feed_recording({.path = paths, .protocol = control::FeedProtocol::kIexDeep10});
+      open_feed_recording({.path = paths, .protocol = feeds::FeedProtocol::kIexDeep10});
   EXPECT_EQ(itch::test::collect(*recording).messages.size(), 2u);
 }
 
