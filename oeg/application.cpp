@@ -66,7 +66,8 @@ OegApplication::OegApplication(const OegConfig& config, control::Runtime& runtim
   venue_ = std::make_unique<VenueConnector>(runtime, config.venue,
                                             config.session.peer_rule("venue"), config.reconnect_ns,
                                             config.reconnect_max_ns, [this](int socket) {
-                                              if (!datapath_->give_socket(socket)) return false;
+                                              if (!datapath_->venue().give_socket(socket))
+                                                return false;
                                               datapath_->wake();
                                               return true;
                                             });
@@ -89,8 +90,8 @@ void OegApplication::on_tick() {
   maintain_market();
   maintain_journal();
   datapath_->session().keep_store_writable();
-  datapath_->strategies().collect();
-  datapath_->events().collect();
+  datapath_->strategies().channels().collect();
+  datapath_->drop_copy().events().collect();
   readers_.collect();
   take_exceptions();
   take_venue_texts();
@@ -104,7 +105,7 @@ void OegApplication::on_tick() {
 
 void OegApplication::take_venue_texts() {
   VenueText text;
-  while (datapath_->pop_venue_text(text)) {
+  while (datapath_->strategies().pop_text(text)) {
     const std::string before = venue_texts_.error();
     if (!venue_texts_.add(text) && venue_texts_.error() != before)
       log::warning("the venue's texts are not kept: {}", venue_texts_.error());
@@ -118,14 +119,14 @@ void OegApplication::take_venue_texts() {
 
 void OegApplication::connect_venue() {
   const fix::Session& session = datapath_->session();
-  venue_->tick(datapath_->may_connect() && !session.connected() && !datapath_->socket_waits() &&
-                   session.in_session_time(),
+  venue_->tick(datapath_->may_connect() && !session.connected() &&
+                   !datapath_->venue().socket_waits() && session.in_session_time(),
                session.counters().logons.get());
 }
 
 void OegApplication::maintain_market() {
   if (runtime_.stopping()) return;
-  if (datapath_->market().maintain(static_cast<std::uint64_t>(clock::monotonic_ns())))
+  if (datapath_->market().reader().maintain(static_cast<std::uint64_t>(clock::monotonic_ns())))
     datapath_->wake();
 }
 
@@ -200,14 +201,14 @@ void OegApplication::accept_strategy(rdma::ConnectionRequest& request, const wir
   if (slot->taken.exchange(true, std::memory_order_relaxed))
     return admission_.refuse(
         request, "strategy id " + std::to_string(hello.instance) + " is connected already");
-  datapath_->prepare_watch(gateway.slots().index(*slot));
+  datapath_->strategies().prepare_watch(gateway.slots().index(*slot));
   const auto clock = runtime_.clock().grants();
   const rdma::Grant grants[] = {runtime_.heartbeat().grant(), clock[0], clock[1]};
   static_assert(wire::OrdersGrants::kHeartbeat == 0 && wire::OrdersGrants::kClock == 1);
   const wire::Hello answer = own_hello(wire::Service::kOrders);
   const std::string who = "strategy " + std::to_string(hello.instance);
   try {
-    datapath_->strategies().start_accept(
+    datapath_->strategies().channels().start_accept(
         request, link::bytes_of(answer), grants, gateway.slots().index(*slot),
         [this, slot, who, peer = request.peer()](std::uint32_t, const rdma::SetupError* error) {
           if (error != nullptr) slot->taken.store(false, std::memory_order_relaxed);
@@ -221,7 +222,7 @@ void OegApplication::accept_strategy(rdma::ConnectionRequest& request, const wir
 
 void OegApplication::accept_risk(rdma::ConnectionRequest& request, const wire::Hello& hello) {
   const std::string name = wire::name_of(hello);
-  auto& events = datapath_->events();
+  auto& events = datapath_->drop_copy().events();
   if (events.accepting()) return request.reject(std::string(wire::kRiskEnds));
   events.collect();  // no connection has the former region any more
   const auto subscribers = events.subscribers();
@@ -234,7 +235,8 @@ void OegApplication::accept_risk(rdma::ConnectionRequest& request, const wire::H
   }
   kept_out_.clear();
   const auto clock = runtime_.clock().grants();
-  const rdma::Grant grants[] = {datapath_->risk().new_block(), datapath_->positions_grant(),
+  const rdma::Grant grants[] = {datapath_->risk().new_block(),
+                                datapath_->drop_copy().positions_grant(),
                                 runtime_.heartbeat().grant(), clock[0], clock[1]};
   static_assert(wire::DropCopyGrants::kControlBlock == 0 && wire::DropCopyGrants::kPositions == 1 &&
                 wire::DropCopyGrants::kHeartbeat == 2 && wire::DropCopyGrants::kClock == 3);
@@ -260,7 +262,8 @@ void OegApplication::keep_out(rdma::ConnectionRequest& request, const std::strin
 
 // Tables to READ, and not a byte to write.
 void OegApplication::accept_reader(rdma::ConnectionRequest& request, const wire::Hello& hello) {
-  const rdma::Grant grants[] = {datapath_->positions_grant(), runtime_.heartbeat().grant()};
+  const rdma::Grant grants[] = {datapath_->drop_copy().positions_grant(),
+                                runtime_.heartbeat().grant()};
   static_assert(wire::OegTablesGrants::kPositions == 0 && wire::OegTablesGrants::kHeartbeat == 1);
   const wire::Hello answer = own_hello(wire::Service::kRemoteTables);
   readers_.start_accept(
@@ -289,9 +292,9 @@ control::Json OegApplication::revoke(const control::Json& request) {
   std::uint64_t count = 0;
   if (const auto* const region = datapath_->risk().region();
       role == wire::Role::kRisk && region != nullptr)
-    count += datapath_->events().revoke(*region);
+    count += datapath_->drop_copy().events().revoke(*region);
   const auto tag = static_cast<std::uint64_t>(role);
-  count += readers_.revoke(tag, *datapath_->positions_grant().region);
+  count += readers_.revoke(tag, *datapath_->drop_copy().positions_grant().region);
   count += readers_.revoke(tag, *runtime_.heartbeat().grant().region);
   rights_revoked_ += count;
   log::warning("{} rights of {} were revoked; it is refused until restored", count,
@@ -349,19 +352,19 @@ std::string OegApplication::not_ready_reason() {
            std::to_string(datapath_->session().next_target_seq()) +
            " on are missing and asked for: new orders are refused (venue_gap)";
   if (config_.gateway.limits.collar_basis_points != 0)
-    return datapath_->market().not_ready_reason();
+    return datapath_->market().reader().not_ready_reason();
   return {};
 }
 
 void OegApplication::begin_stop() {
   // A third of the time is kept for logout and drop copy.
-  datapath_->request_stop(config_.common.stop_timeout_ns * 2 / 3);
+  datapath_->stop().request(config_.common.stop_timeout_ns * 2 / 3);
   datapath_->wake();
 }
 
 bool OegApplication::drained(std::string& why) {
-  if (datapath_->stopped()) return true;
-  why = datapath_->stage_name();
+  if (datapath_->stop().is_done()) return true;
+  why = datapath_->stop().stage_name();
   return false;
 }
 
@@ -416,7 +419,7 @@ void OegApplication::tell_trouble() {
   warn(counters.reports.unknown, "reports were about no order that we know");
   warn(counters.reports.impossible, "reports could not follow the state of their order");
   warn(counters.reports.dropped, "reports found their strategy gone");
-  warn(datapath_->venue_texts_lost(), "texts of the venue found no room and were not kept");
+  warn(datapath_->strategies().texts_lost(), "texts of the venue found no room and were not kept");
   warn(counters.journal_lost, "changes found the journal full and were not recorded");
 }
 

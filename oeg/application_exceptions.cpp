@@ -71,7 +71,7 @@ void OegApplication::register_exceptions() {
   control::Counters& counters = runtime_.counters();
   counters.add("exceptions", "noted", datapath_->gateway().counters().exceptions,
                control::Counters::Weight::kKey);
-  counters.add("exceptions", "unlisted", datapath_->exceptions_unlisted());
+  counters.add("exceptions", "unlisted", datapath_->drop_copy().exceptions_unlisted());
   counters.add("exceptions", "open",
                [this] { return exceptions_.open().size() + exceptions_.beyond(); });
   counters.add("exceptions", "beyond", [this] { return exceptions_.beyond(); });
@@ -131,7 +131,7 @@ void OegApplication::follow_cleared() {
 void OegApplication::take_exceptions() {
   tell_cleared();
   ExceptionNote note;
-  while (datapath_->pop_exception(note)) list(note);
+  while (datapath_->drop_copy().pop_exception(note)) list(note);
   // The exceptions of the tick before have been noted since, if there was room.
   list_journaled(exceptions_followed_);
   std::vector<JournalRecord>& journaled = datapath_->journal().exceptions();
@@ -207,10 +207,10 @@ void OegApplication::book_by_hand(const ManualTrade& trade, std::uint64_t except
   if (datapath_->gateway().slots().assign(trade.strategy) == nullptr)
     throw Error("strategy: there is no room for another one (strategies.max)");
   ManualResult result{};
-  while (datapath_->pop_result(result)) {  // of one that was given up
+  while (datapath_->desk().pop_result(result)) {  // of one that was given up
   }
-  bool answered = datapath_->book_by_hand(trade);
-  for (int tries = 0; answered && !datapath_->pop_result(result); ++tries) {
+  bool answered = datapath_->desk().book_by_hand(trade);
+  for (int tries = 0; answered && !datapath_->desk().pop_result(result); ++tries) {
     datapath_->wake();
     answered = tries < kTriesToBook;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -265,7 +265,7 @@ control::Json OegApplication::adjust_position(const control::Json& request) {
 // A clearing for which the datapath has no room now waits for the next tick.
 void OegApplication::tell_cleared() {
   if (cleared_.empty()) return;
-  while (!cleared_.empty() && datapath_->tell_cleared(cleared_.back())) cleared_.pop_back();
+  while (!cleared_.empty() && datapath_->desk().tell_cleared(cleared_.back())) cleared_.pop_back();
   datapath_->wake();
 }
 

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "common/base/spsc_ring.hpp"
 #include "common/fix/session_mirror.hpp"

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "common/base/cpu.hpp"
 #include "common/fix/session.hpp"
 #include "common/wire/control_block.hpp"
 #include "common/wire/order_messages.hpp"

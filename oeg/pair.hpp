@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "common/fix/session_mirror.hpp"
 #include "common/link/bare_connections.hpp"

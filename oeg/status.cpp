@@ -154,13 +154,13 @@ void OegApplication::register_counters() {
   counters.add("orders", "overdue", gateway.overdue);
   counters.add("strategies", "orphaned_orders", gateway.orphaned_orders);
   counters.add("orders", "open_at_day_end", gateway.open_at_day_end);
-  control::add_losses(counters, "strategies", "strategy", datapath_->strategy_losses());
+  control::add_losses(counters, "strategies", "strategy", datapath_->strategies().losses());
   control::add_losses(counters, "risk", "risk", datapath_->risk().losses());
   counters.add("strategies", "dropped", gateway.strategies_dropped);
   counters.add("events", "published", gateway.events);
-  counters.add("events", "dropped", datapath_->events_dropped());
-  counters.add("orders", "rows_used", datapath_->orders_used());
-  counters.add("orders", "position_rows_used", datapath_->positions_used());
+  counters.add("events", "dropped", datapath_->drop_copy().events_dropped());
+  counters.add("orders", "rows_used", datapath_->room().orders_used());
+  counters.add("orders", "position_rows_used", datapath_->room().positions_used());
   counters.add("journal", "records", datapath_->journal().size());
   counters.add("journal", "segments", datapath_->journal().segments());
   counters.add("journal", "archived", datapath_->journal().archived());
@@ -168,7 +168,7 @@ void OegApplication::register_counters() {
   counters.add("journal", "lost", gateway.journal_lost);
   counters.add("fix", datapath_->session().counters());
   if (datapath_->pair() != nullptr) counters.add("pair", datapath_->pair()->counters());
-  datapath_->market().register_counters(counters, "market");
+  datapath_->market().reader().register_counters(counters, "market");
 }
 
 void OegApplication::describe(control::Json& status) {
@@ -179,12 +179,12 @@ void OegApplication::describe(control::Json& status) {
                      {"behind_gap", session.behind_gap()},
                      {"next_sender", session.next_sender_seq()},
                      {"next_target", session.next_target_seq()}};
-  status["market"] = {{"alive", datapath_->market().alive().get() != 0},
-                      {"instruments", datapath_->instruments_known().get()}};
+  status["market"] = {{"alive", datapath_->market().reader().alive().get() != 0},
+                      {"instruments", datapath_->market().known().get()}};
   status["shard"] = config_.shard;
   // The risk that holds the control block: of several, the one whose kills this oeg obeys.
   status["risk"] = "";
-  for (const link::SubscriberStatus& risk : datapath_->events().subscribers())
+  for (const link::SubscriberStatus& risk : datapath_->drop_copy().events().subscribers())
     if (!risk.lost) status["risk"] = risk.name;
   status["risk_alive"] = datapath_->risk().alive() || !config_.risk_required;
   status["exceptions_open"] = exceptions_.open().size();
@@ -228,7 +228,7 @@ control::Json OegApplication::describe_kills() const {
 control::Json OegApplication::open_rows(std::uint8_t strategy) const {
   control::Json rows = control::Json::array();
   wire::PositionRow row{};
-  for (std::size_t i = 0; datapath_->position(i, row); ++i)
+  for (std::size_t i = 0; datapath_->drop_copy().position(i, row); ++i)
     if (row.strategy_id == strategy && (row.open_buy_shares != 0 || row.open_sell_shares != 0))
       rows.push_back({{"symbol", symbol(row.instrument_id)},
                       {"buy", row.open_buy_shares},
@@ -296,15 +296,15 @@ void OegApplication::summarize(control::Summary& summary) {
                                  position.position_shares, position.cash,
                                  static_cast<std::int64_t>(position.fills), position.fees});
   }
-  summary.events = control::ring_flows(datapath_->events().accounts());
-  summary.ticks.push_back(datapath_->market().flow());
+  summary.events = control::ring_flows(datapath_->drop_copy().events().accounts());
+  summary.ticks.push_back(datapath_->market().reader().flow());
   summary.resumed = datapath_->recovery().records != 0;
   summary.open_orders = ledger.open_orders();
   summary.details["exceptions_open"] = exceptions_.open().size() + exceptions_.beyond();
-  summary.details["exceptions_unlisted"] = datapath_->exceptions_unlisted().get();
+  summary.details["exceptions_unlisted"] = datapath_->drop_copy().exceptions_unlisted().get();
   summary.details["journal_lost"] = counters.journal_lost.get();
   summary.details["journal_records"] = datapath_->journal().size().get();
-  summary.details["texts_lost"] = datapath_->venue_texts_lost().get();
+  summary.details["texts_lost"] = datapath_->strategies().texts_lost().get();
   summary.journal = config_.journal.path;
   summary.exceptions = config_.exceptions_file;
   summary.files = {config_.session.store, config_.exceptions_file};

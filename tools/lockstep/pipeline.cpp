@@ -81,7 +81,7 @@ void Pipeline::connect_orders(const sim::SimConfig& sim, const oeg::OegConfig& o
   journal_->attach(static_cast<std::uint8_t>(number));
   auto& datapath = dynamic_cast<oeg::OegDatapath&>(member->datapath());
   if (!sim_->post({sim::Command::Kind::kAttach, number, ends.venue}) ||
-      !datapath.give_socket(ends.client))
+      !datapath.venue().give_socket(ends.client))
     throw Error("the order session cannot be connected");
 }
 

@@ -209,7 +209,7 @@ class OegDatapathTest : public ::testing::Test {
   void connect_venue() {
     const auto [ours, theirs] = test_support::socket_pair();
     ASSERT_TRUE(session_->attach(theirs));
-    ASSERT_TRUE(oeg_->give_socket(ours));
+    ASSERT_TRUE(oeg_->venue().give_socket(ours));
     until([&] { return oeg_->session().logged_on(); });
   }
   // Connecting waits for the acceptor, so each has a thread.
@@ -223,7 +223,7 @@ class OegDatapathTest : public ::testing::Test {
     std::unique_ptr<rdma::ConnectionRequest> request;
     while ((request = listener_->next()) == nullptr) std::this_thread::sleep_for(1ms);
     const wire::Hello answer{};
-    accept_now(oeg_->strategies(), *request, link::bytes_of(answer), {},
+    accept_now(oeg_->strategies().channels(), *request, link::bytes_of(answer), {},
                oeg_->gateway().slots().index(*slot));
     connecting.join();
     until([&] { return strategy_.up && slot->connected; });
@@ -239,13 +239,13 @@ class OegDatapathTest : public ::testing::Test {
     while ((request = listener_->next()) == nullptr) std::this_thread::sleep_for(1ms);
     const wire::Hello answer{};
     const rdma::Grant grants[] = {oeg_->risk().new_block()};
-    accept_now(oeg_->events(), *request, link::bytes_of(answer), grants, "risk");
+    accept_now(oeg_->drop_copy().events(), *request, link::bytes_of(answer), grants, "risk");
     connecting.join();
-    until([&] { return oeg_->events().subscriber_count() == 1 && risk_->ready(); });
+    until([&] { return oeg_->drop_copy().events().subscriber_count() == 1 && risk_->ready(); });
   }
   void lose_risk() {
     risk_.reset();
-    until([&] { return oeg_->events().subscriber_count() == 0; });
+    until([&] { return oeg_->drop_copy().events().subscriber_count() == 0; });
     turn();
   }
   void turns(int count) {

@@ -18,12 +18,12 @@ TEST_F(OegDatapathTest, TheVenuesOwnReasonReachesTheStrategyAheadOfItsReportAndT
   EXPECT_EQ(strategy_.last.reason, trading::RejectReason::kVenue);
   EXPECT_EQ(strategy_.text, std::string(Exchange::kRefusal) + "|");
   VenueText text;
-  ASSERT_TRUE(oeg_->pop_venue_text(text));
+  ASSERT_TRUE(oeg_->strategies().pop_text(text));
   EXPECT_EQ(text.view(), Exchange::kRefusal);
   EXPECT_EQ(text.cl_ord_id, strategy_.last.order_id);
   ASSERT_EQ(client_->send(order(400'000)), link::SendStatus::kOk);
   until([&] { return strategy_.reports == 2; });
-  EXPECT_FALSE(oeg_->pop_venue_text(text)) << "nothing was refused";
+  EXPECT_FALSE(oeg_->strategies().pop_text(text)) << "nothing was refused";
 }
 
 TEST_F(OegDatapathTest, TradesForAStrategyAndStopsInOrder) {
@@ -45,8 +45,8 @@ TEST_F(OegDatapathTest, TradesForAStrategyAndStopsInOrder) {
   EXPECT_EQ(strategy_.last.target_order_id, cancel.target_order_id);
 
   // Everything that is open is cancelled, every report delivered, the session logged out.
-  oeg_->request_stop(10'000'000'000);
-  until([&] { return oeg_->stopped(); });
+  oeg_->stop().request(10'000'000'000);
+  until([&] { return oeg_->stop().is_done(); });
   EXPECT_EQ(strategy_.canceled, 100);
   EXPECT_TRUE(oeg_->gateway().settled());
   EXPECT_FALSE(oeg_->session().connected());
@@ -77,7 +77,7 @@ TEST_F(OegDatapathTest, NothingOfAMessageTakesEffectBeforeAllOfItIsRecorded) {
   until([&] { return strategy_.reports == before + 2 && risk_->events() == 5; });
   EXPECT_EQ(strategy_.last.kind, wire::ReportKind::kFillCorrected);
   EXPECT_EQ(reports.queued.get(), 2u) << "the second one may not overtake the first";
-  EXPECT_EQ(oeg_->events_dropped().get(), 0u);
+  EXPECT_EQ(oeg_->drop_copy().events_dropped().get(), 0u);
 }
 
 TEST_F(OegDatapathTest, CancelsWhatAStrategyThatEndedLeftOpen) {
@@ -139,7 +139,7 @@ TEST_F(OegDatapathTest, TellsARestartedStrategyWhatItHoldsOnceItsOldOrdersAreSet
   EXPECT_EQ(strategy_.held[3].position_shares, 50);
   EXPECT_EQ(strategy_.held[3].cash, cash);
   EXPECT_EQ(strategy_.held[3].fills, 5u);
-  EXPECT_EQ(oeg_->strategy_losses().count.get(), 1u);
+  EXPECT_EQ(oeg_->strategies().losses().count.get(), 1u);
 }
 
 class OegWithRisk : public OegDatapathTest {
@@ -208,7 +208,7 @@ TEST_F(OegWithRisk, WhatARiskWritesThatWasReplacedIsReadByNobody) {
   oeg_->risk().let_replace();
   turns(10);
   EXPECT_FALSE(oeg_->risk().vacant()) << "it shows life";
-  oeg_->events().end(oeg_->events().subscriber(0).id);
+  oeg_->drop_copy().events().end(oeg_->drop_copy().events().subscriber(0).id);
   until([&] { return oeg_->risk().vacant(); });
   EXPECT_FALSE(oeg_->risk().alive());
   connect_risk();
@@ -247,7 +247,7 @@ TEST_F(OegWithAnImpatientEye, ARiskWithoutAWordGivesWayToAnotherThatAsksAndToNob
   EXPECT_FALSE(oeg_->risk().vacant()) << "nobody asks";
   oeg_->risk().let_replace();
   until([&] { return oeg_->risk().vacant(); });
-  EXPECT_EQ(oeg_->events().subscriber_count(), 0u);
+  EXPECT_EQ(oeg_->drop_copy().events().subscriber_count(), 0u);
 }
 
 // In a pair: the leader had the kill switch, and died before the risk that is here had sent it.
@@ -383,7 +383,7 @@ TEST_F(OegDatapathTest, LetsTheVenueWaitWhileTheJournalHasNoRoomAndBooksEveryFil
 
 TEST_F(OegDatapathTest, SendsNoOrderWhileReportsOfTheVenueAreMissing) {
   const auto [ours, theirs] = test_support::socket_pair();
-  ASSERT_TRUE(oeg_->give_socket(ours));
+  ASSERT_TRUE(oeg_->venue().give_socket(ours));
   const auto say = [&, socket = theirs](int seq, const std::string& type,
                                         const std::string& body = {}) {
     const std::string message = test_support::fix_message(
