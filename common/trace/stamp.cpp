@@ -33,7 +33,7 @@ void leave_to_its_readers(const std::string& path) {
   struct stat status {};
   if (::lstat(path.c_str(), &status) != 0) return;
   if (!S_ISREG(status.st_mode))
-    throw Error("cannot create the trace file " + path + ": there is something else, no file");
+    throw Error("cannot create the trace file " + path + ": what has that name is no regular file");
   ::unlink(path.c_str());
 }
 
