@@ -244,7 +244,7 @@ control::Json OegApplication::list_positions(const control::Json& request) const
     throw Error("\"most\" is a number of rows, from 0 to " + std::to_string(kMost));
   std::vector<wire::PositionRow> rows;
   wire::PositionRow row{};
-  for (std::size_t i = 0; datapath_->position(i, row); ++i)
+  for (std::size_t i = 0; datapath_->drop_copy().position(i, row); ++i)
     if (row.fills != 0 || row.open_buy_shares != 0 || row.open_sell_shares != 0)
       rows.push_back(row);
   std::ranges::sort(rows, std::ranges::greater(), [](const wire::PositionRow& each) {
