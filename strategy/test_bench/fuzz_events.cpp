@@ -209,7 +209,7 @@ void FuzzEvents::answer() {
       // does.
     }
   }
-  const std::uint32_t reason = 1 + below(TICKPATH_REASON_VENUE_GAP);
+  const std::uint32_t reason = 1 + below(TICKPATH_REASON_GROSS_LIMIT);
   bench_.reject(id, static_cast<tickpath_reason>(reason),
                 below(2) == 0 ? "" : "refused, with a text that is longer than one part of it is");
 }

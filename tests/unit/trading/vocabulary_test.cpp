@@ -27,7 +27,7 @@ TEST(Vocabulary, EachWordHasANameOfItsOwn) {
   EXPECT_EQ(named<OrderType>(), 5u);
   EXPECT_EQ(named<TimeInForce>(), 6u);
   EXPECT_EQ(named<OrderState>(), 7u);
-  EXPECT_EQ(named<RejectReason>(), 25u);
+  EXPECT_EQ(named<RejectReason>(), 26u);
 }
 
 TEST(Vocabulary, NamesAreThoseOfLogsAndTables) {
