@@ -28,9 +28,10 @@ config::Parameters parameters_of(const TestBenchOptions& options) {
   } catch (const config::ConfigError& error) {
     throw TestBenchError(error.what());
   }
-  for (const auto& [key, value] : options.set) {
+  for (const auto& set : options.set) {
+    const std::string& key = set.first;
     std::erase_if(parameters, [&key](const auto& each) { return each.key == key; });
-    parameters.push_back({key, value, "set " + key});
+    parameters.push_back({key, set.second, "set " + key});
   }
   return parameters;
 }

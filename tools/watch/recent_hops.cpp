@@ -105,7 +105,8 @@ void RecentHops::add_samples(TscTicks from, TscTicks to) {
     for_each_step(tick, trace::kTickHopCount,
                   [&](std::size_t first, std::size_t last) { add(tick, first, last); });
   });
-  for (const auto& [id, order] : joined.orders()) {
+  for (const auto& each : joined.orders()) {
+    const trace::OrderTimes& order = each.second;
     for_each_step(order, trace::kHopCount, [&](std::size_t first, std::size_t last) {
       if (last >= trace::kTickHopCount) add(order, first, last);  // ticks have theirs already
     });
