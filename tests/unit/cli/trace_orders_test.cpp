@@ -172,7 +172,7 @@ TEST_F(TraceOrders, CorrectedLatenciesHaveTheDelayOfTheSender) {
     trace::TraceWriter writer({file_, 4096, "test", "shm", "yield", "cpu 0"});
     stamp(writer, kSlow, 1, 40);
     const auto at = [&](double us) {
-      return TscTicks{1'000'000'000 + static_cast<std::uint64_t>((us - 100) * per_us_)};
+      return TscTicks{1'000'000'000 - static_cast<std::uint64_t>((100 - us) * per_us_)};
     };
     writer.stamp_at(trace::Hop::kTickDue, 1, at(60));
     writer.stamp_at(trace::Hop::kSimSent, 1, at(85));
