@@ -14,6 +14,9 @@ inline GatewayOptions all_limits() {
   options.orders_max = 1u << 16;
   options.limits.order_value_max = std::uint64_t{1} << 40;
   options.limits.position_value_max = std::uint64_t{1} << 50;
+  options.limits.gross_value_max = std::uint64_t{1} << 60;
+  options.limits.total_gross_value_max = std::uint64_t{1} << 60;
+  options.limits.reference_basis_points = 1'000;
   options.limits.order_shares_max = 10'000;
   options.limits.position_shares_max = 1'000'000'000;
   options.limits.open_orders_max = 1'000'000;
