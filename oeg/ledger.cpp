@@ -240,30 +240,16 @@ void Ledger::set_leaves(Order& order, std::uint32_t leaves) noexcept {
   value(positions_[order.row]);
 }
 
-void Ledger::set_price(std::uint32_t row, std::uint32_t price) noexcept {
-  // An unpriced row is counted once, whatever becomes of its shares.
-  Position& position = positions_[row];
-  if (position.price == 0 && position.exposure != 0) {
-    --unpriced_;
-    --unpriced_of_[position.row.strategy_id];
-    position.exposure = 0;
-  }
-  position.price = price;
-  value(position);
-}
-
-// Brings the sums up to date with a row. Without a price a row counts as unpriced; its exposure,
-// which is in no sum, is then its shares.
+// Brings the sums up to date with a row.
 void Ledger::value(Position& position) noexcept {
   const std::uint8_t strategy = position.row.strategy_id;
   const std::uint64_t shares = position.most_shares();
-  if (position.price == 0) [[unlikely]] {
-    const std::uint32_t before = position.exposure != 0 ? 1 : 0;
-    const std::uint32_t now = shares != 0 ? 1 : 0;
-    unpriced_ += now - before;
-    unpriced_of_[strategy] += now - before;
-    position.exposure = shares;
-    return;
+  const bool unpriced = shares != 0 && position.price == 0;
+  if (unpriced != position.unpriced) [[unlikely]] {
+    const std::uint32_t change = unpriced ? 1 : ~0u;  // modulo 2^32
+    unpriced_ += change;
+    unpriced_of_[strategy] += change;
+    position.unpriced = unpriced;
   }
   const Exposure value = Exposure{shares} * position.price;
   constexpr std::uint64_t kMost = ~std::uint64_t{0};

@@ -97,6 +97,7 @@ struct Position {
   std::uint32_t reserved_buy = 0;  // pending replacements
   std::uint32_t reserved_sell = 0;
   std::uint32_t price = 0;     // that its exposure is valued at, Price(4); 0: unknown
+  bool unpriced = false;       // it holds something, or may, and has no price
   std::uint64_t exposure = 0;  // 1/10,000: most_shares() x price
 
   // The shares that would be held, long or short, if everything open on its worse side were filled.
@@ -231,7 +232,10 @@ class Ledger {
 
  private:
   void set_leaves(Order& order, std::uint32_t leaves) noexcept;
-  void set_price(std::uint32_t row, std::uint32_t price) noexcept;
+  void set_price(std::uint32_t row, std::uint32_t price) noexcept {
+    positions_[row].price = price;
+    value(positions_[row]);
+  }
   void value(Position& position) noexcept;
   void restate(Order& order, std::uint32_t leaves) noexcept;
   void reserve(Order& order) noexcept;

@@ -63,6 +63,13 @@ inline bool malformed(const wire::OrderRequest& request, std::uint8_t strategy) 
   return request.kind != RequestKind::kNew || request.target_order_id != 0;
 }
 
+// The price that is worse than `price` by so much for an order of that side; at least 1.
+inline std::uint64_t worse_by(Side side, std::uint32_t price, std::uint32_t basis_points) noexcept {
+  if (side == Side::kBuy) return price * (std::uint64_t{10'000} + basis_points) / 10'000;
+  if (basis_points >= 10'000) return 1;
+  return (price * (std::uint64_t{10'000} - basis_points) + 9'999) / 10'000;
+}
+
 // The worst limit price that the collar allows against the opposite best price, on the price grid
 // of Regulation NMS rule 612 (cents from a dollar on, 1/10,000 below), never on the far side of
 // `best`.
@@ -70,14 +77,12 @@ inline std::uint32_t collar_price(Side side, std::uint32_t best,
                                   std::uint32_t basis_points) noexcept {
   constexpr std::uint64_t kDollar = 10'000;
   constexpr std::uint64_t kCent = 100;
+  const std::uint64_t exact = worse_by(side, best, basis_points);
   if (side == Side::kBuy) {
-    const std::uint64_t exact = best * (std::uint64_t{10'000} + basis_points) / 10'000;
     const std::uint64_t on_grid = exact < kDollar ? exact : exact / kCent * kCent;
     const std::uint64_t price = on_grid < best ? best : on_grid;
     return static_cast<std::uint32_t>(price > 0xffff'ffff ? 0xffff'ffff : price);
   }
-  if (basis_points >= 10'000) return 1;
-  const std::uint64_t exact = (best * (std::uint64_t{10'000} - basis_points) + 9'999) / 10'000;
   const std::uint64_t on_grid = exact < kDollar ? exact : (exact + kCent - 1) / kCent * kCent;
   return static_cast<std::uint32_t>(on_grid > best ? best : on_grid);
 }
@@ -89,14 +94,11 @@ inline std::uint32_t collar_price(Side side, std::uint32_t best,
                                                         const Instrument& instrument,
                                                         std::uint32_t basis_points) noexcept {
   const std::uint32_t own = side == Side::kBuy ? instrument.best_bid : instrument.best_ask;
-  const std::uint64_t anchor = instrument.last_trade != 0 ? instrument.last_trade : own;
+  const std::uint32_t anchor = instrument.last_trade != 0 ? instrument.last_trade : own;
   if (anchor == 0) return 0;
-  if (side == Side::kBuy)
-    return static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(best, anchor * (std::uint64_t{10'000} + basis_points) / 10'000));
-  if (basis_points >= 10'000) return best;
-  const std::uint64_t lowest = (anchor * (std::uint64_t{10'000} - basis_points) + 9'999) / 10'000;
-  return static_cast<std::uint32_t>(std::max<std::uint64_t>(best, lowest));
+  const std::uint64_t farthest = worse_by(side, anchor, basis_points);
+  return static_cast<std::uint32_t>(side == Side::kBuy ? std::min<std::uint64_t>(best, farthest)
+                                                       : std::max<std::uint64_t>(best, farthest));
 }
 
 // The opposite best price as far as it counts; 0: there is no market.
@@ -249,11 +251,9 @@ inline Verdict position_value_max(const Asked& asked) noexcept {
       asked.demand.added_shares;
   const std::uint64_t shares = after.most_shares();
   if (shares <= position.most_shares()) return Verdict::kWithin;
-  const bool row_unpriced = position.price == 0 && position.exposure != 0;
-  if (asked.price == 0 || unpriced > (row_unpriced ? 1u : 0u)) return Verdict::kNoMarket;
-  const Exposure before = position.price == 0 ? 0 : position.exposure;
+  if (asked.price == 0 || unpriced > (position.unpriced ? 1u : 0u)) return Verdict::kNoMarket;
   const Exposure added = Exposure{shares} * std::max(asked.price, position.price);
-  return beyond(sum - before + added > most);
+  return beyond(sum - position.exposure + added > most);
 }
 
 inline Verdict gross_value_max(const Asked& asked) noexcept {
