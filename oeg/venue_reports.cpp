@@ -234,7 +234,7 @@ void VenueReports::take_cancel_reject(const fix::OrderCancelReject& reject,
     return;
   }
   const std::uint64_t order_id = order->id;
-  // "Too late" says that a report has told, or will: not of a day that is over.
+  // "Too late" means that a report has ended the order, or will. Of a former day none will come.
   bool gone = reject.reason == fix::CxlRejReason::kUnknownOrder ||
               (order->former_day && reject.reason == fix::CxlRejReason::kTooLateToCancel);
   if (second && gone) gone = second_cancel_finds_none(*order);
@@ -298,8 +298,9 @@ void VenueReports::on_numbers_reset(bool new_day) noexcept {
   recorder_.append(mark, false);
 }
 
-// The venue asks for what it has not processed. Cancels always help; an order or replacement is
-// sent again if it is young and would be sent now, else its gap is filled and its strategy told.
+// The venue asks for what it has not processed. A cancel is always sent again. An order or a
+// replacement is sent again if it is young and would be sent now. Else its gap is filled, and its
+// strategy gets a report.
 // One that has its answer is not waited for any more, whatever the venue has forgotten.
 bool VenueReports::may_resend(const fix::Resend& resend) noexcept {
   if (resend.msg_type != 'D' && resend.msg_type != 'G') return true;

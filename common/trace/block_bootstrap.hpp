@@ -18,8 +18,8 @@
 
 namespace tickpath::trace {
 
-// The length of blocks with which the bootstrap tells best how far the mean of the series is off. 1
-// where neighbours are independent, or all are equal; min(3 sqrt(n), n/3) at most.
+// The length of blocks that gives the best estimate of the error of the series' mean. 1 where
+// neighbours are independent, or all are equal; min(3 sqrt(n), n/3) at most.
 std::size_t block_length(std::span<const double> series);
 
 // By element, how often it is drawn: ceil(n / length) blocks, each begins anywhere in the circle of

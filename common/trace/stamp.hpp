@@ -131,9 +131,9 @@ struct TraceOptions {
 // Set-up and close on a control thread; stamps by the one datapath thread that owns it.
 class TraceWriter final : public clock::OffsetSink {
  public:
-  // Creates the file, in place of an older one, with its header already there; reserves its space
-  // on the disk, and touches the memory, so that no stamp takes a page fault. Throws SystemError
-  // naming the path (a full disk).
+  // Creates the file, in place of an older one. Its header is there before its name is. Its space
+  // on the disk is reserved, and its memory touched, so that no stamp takes a page fault. Throws
+  // SystemError naming the path (a full disk), Error where that name is no regular file's.
   explicit TraceWriter(const TraceOptions& options);
   ~TraceWriter();
   TraceWriter(const TraceWriter&) = delete;
